@@ -85,6 +85,23 @@ static void add_input(struct side *side, struct span *rest, size_t size)
 		buf_add_span(&side->in, piece);
 }
 
+/* A server may take a trailer for a header. */
+static void check_trailers(struct buf *trailers)
+{
+	static const char *const never[] = {"host",   "content-length", "transfer-encoding",
+	                                    "cookie", "authorization",  "x-key",
+	                                    NULL};
+	struct span rest = buf_span(trailers), line, name;
+
+	while (rest.size > 0) {
+		(void)span_split(&rest, '\n', &line);
+		(void)span_split(&line, ':', &name);
+		for (size_t i = 0; never[i]; i++)
+			assert(!span_is_word(span_trim(name), never[i]));
+	}
+	buf_done(trailers);
+}
+
 /* One request after the other, each to the host, and nothing between them. */
 static void check_requests(struct buf *all)
 {
@@ -94,6 +111,7 @@ static void check_requests(struct buf *all)
 	enum body_result result;
 
 	while (rest.size > 0) {
+		struct buf trailers = BUF(BODY_TRAILER_LINES_MAX);
 		size_t scanned = 0, size = 0;
 
 		assert(head_find_end(rest, &scanned, &size) == FAULT_NONE);
@@ -113,6 +131,7 @@ static void check_requests(struct buf *all)
 		       !span_starts_with(head.target, "/no?"));
 		span_skip(&rest, size);
 		body_start(&body, head.chunked, head.content_length);
+		body.trailers = &trailers;
 		if (head.upgrade)
 			rest.size = 0;
 		free(text);
@@ -120,6 +139,7 @@ static void check_requests(struct buf *all)
 			result = body_next(&body, &rest, &piece);
 		while (result == BODY_PIECE);
 		assert(result != BODY_BAD);
+		check_trailers(&trailers);
 	}
 }
 

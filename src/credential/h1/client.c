@@ -4,6 +4,7 @@
 #include "credential/passage/passage.h"
 #include "credential/passage/wire.h"
 #include "credential/h1/h1.h"
+#include "credential/h1/trailers.h"
 #include "http/message/body.h"
 
 struct h1_client {
@@ -11,6 +12,7 @@ struct h1_client {
 	size_t scanned;   /* of the head in `in` */
 	struct passage *current;
 	struct body_reader body;
+	struct buf trailers;
 	bool is_http10, keeps_alive, answer_is_chunked;
 };
 
@@ -29,6 +31,7 @@ static struct passage *begin_passage(struct h1_client *h)
 	h->answer_is_chunked = false;
 	h->is_http10 = false;
 	h->scanned = 0;
+	buf_reset(&h->trailers);
 	return x;
 }
 
@@ -47,6 +50,7 @@ static void take_head(struct h1_client *h, size_t size)
 	h->is_http10 = x->head.is_http10;
 	h->keeps_alive = x->head.keep_alive;
 	body_start(&h->body, x->head.chunked, x->head.content_length);
+	h->body.trailers = &h->trailers;
 	passage_take_request(x);
 }
 
@@ -75,6 +79,15 @@ static size_t room_of(const struct passage *x)
 	return passage_unsent(&x->request) < most ? most - passage_unsent(&x->request) : 0;
 }
 
+static bool end_body(struct h1_client *h, struct passage *x)
+{
+	struct http_head head;
+
+	if (h1_trailers_read(&h->trailers, &x->arena, &head))
+		passage_take_request_trailers(x, &head);
+	return passage_end_request(x);
+}
+
 /* False when the body is malformed. A request that is refused has its answer, so that the rest of
  * its body is dropped. */
 static bool move_body(struct h1_client *h)
@@ -91,7 +104,7 @@ static bool move_body(struct h1_client *h)
 			h->keeps_alive = false;
 	}
 	buf_consume(h->wire.in, h->wire.in->size - rest.size);
-	if (result == BODY_END && !passage_end_request(x))
+	if (result == BODY_END && !end_body(h, x))
 		h->keeps_alive = false;
 	return result != BODY_BAD;
 }
@@ -186,20 +199,17 @@ static void write_body(struct h1_client *h, struct passage *x)
 	if (h->answer_is_chunked)
 		buf_add_text(out, "\r\n");
 	passage_sent(&x->answer, piece.size);
+	h->wire.connection->progress += piece.size;
 }
 
 static void write_end(struct h1_client *h, const struct passage *x)
 {
-	if (!h->answer_is_chunked)
-		return;
-	buf_add_text(h->wire.out, "0\r\n");
-	for (size_t i = 0; i < x->trailer_count && x->draft.wants_trailers; i++)
-		buf_addf(h->wire.out, "%s: %s\r\n", x->trailers[i].name, x->trailers[i].value);
-	buf_add_text(h->wire.out, "\r\n");
+	if (h->answer_is_chunked)
+		h1_trailers_write(h->wire.out, x->trailers,
+		                  x->draft.wants_trailers ? x->trailer_count : 0);
 }
 
 /* A request that was refused, or is not sent as a whole, is the last one. */
-	h->wire.connection->progress += piece.size;
 static void end_passage(struct h1_client *h)
 {
 	struct passage *x = h->current;
@@ -250,7 +260,10 @@ static bool end_client(struct wire *w)
 
 static void free_client(struct wire *w)
 {
-	free(client_of(w));
+	struct h1_client *h = client_of(w);
+
+	buf_done(&h->trailers);
+	free(h);
 }
 
 struct wire *h1_client_new(const struct wire *base)
@@ -265,5 +278,6 @@ struct wire *h1_client_new(const struct wire *base)
 
 	h->wire = *base;
 	h->wire.calls = &calls;
+	h->trailers = BUF(BODY_TRAILER_LINES_MAX);
 	return &h->wire;
 }

@@ -4,6 +4,7 @@
 #include "credential/passage/passage.h"
 #include "credential/passage/wire.h"
 #include "credential/h1/h1.h"
+#include "credential/h1/trailers.h"
 #include "http/message/body.h"
 
 /* What is expected of the host. */
@@ -51,12 +52,12 @@ static void write_body(struct h1_host *h, struct passage *x)
 		if (is_chunked)
 			buf_add_text(out, "\r\n");
 		passage_sent(&x->request, piece.size);
-	}
 		h->wire.connection->progress += piece.size;
+	}
 	if (!passage_is_drained(&x->request) || h->state == HOST_TUNNEL)
 		return;
 	if (is_chunked)
-		buf_add_text(out, "0\r\n\r\n");
+		h1_trailers_write(out, x->request_trailers, x->request_trailer_count);
 	x->request_state = REQUEST_OVER;
 }
 
@@ -160,12 +161,8 @@ static void take_trailers(struct h1_host *h)
 {
 	struct passage *x = h->current;
 	struct http_head head;
-	char *text;
 
-	if (h->trailers.size == 0)
-		return;
-	text = arena_format(&x->arena, "HTTP/1.1 200\r\n%s\r\n", buf_text(&h->trailers));
-	if (head_parse_answer(text, strlen(text), &head) == FAULT_NONE)
+	if (h1_trailers_read(&h->trailers, &x->arena, &head))
 		passage_take_trailers(x, &head);
 }
 

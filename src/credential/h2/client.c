@@ -8,7 +8,25 @@
 #include "credential/h2/session.h"
 #include "credential/passage/guard.h"
 
+#define TRAILERS_MAX 8192 /* as in HTTP/1.1 */
 #define FIELDS_MAX (HEAD_FIELDS_MAX + 4)
+
+/* nghttp2 lets nothing else follow a head than bodies and these. */
+static int take_trailers(struct h2_session *s, int32_t stream)
+{
+	struct passage *x = h2_passage(s, stream);
+	struct http_head head;
+
+	if (!x)
+		return 0;
+	if (s->block.size > TRAILERS_MAX || h2_block_has_status(&s->block) ||
+	    !passage_keep_head(x, s->block.size) ||
+	    !h2_block_answer(&s->block, &x->arena, false, &head))
+		passage_fail(x, DECISION_BAD_REQUEST, WIRE_PROTOCOL_ERROR);
+	else
+		passage_take_request_trailers(x, &head);
+	return 0;
+}
 
 /* A head that cannot be read is refused by name, as in HTTP/1.1. */
 static int take_head(struct h2_session *s, const nghttp2_frame *frame)
@@ -73,6 +91,12 @@ static void close_stream(struct h2_session *s, struct passage *x, UNUSED uint32_
 static struct passage_queue *outgoing_of(struct passage *x)
 {
 	return &x->answer;
+}
+
+static size_t trailers_of(const struct passage *x, const struct head_field **ret)
+{
+	*ret = x->trailers;
+	return x->trailer_count;
 }
 
 static void write_head(struct wire *w, struct passage *x, const struct passage_head *head)
@@ -167,7 +191,8 @@ struct wire *h2_client_new(const struct wire *base)
 	                                    .on_data = take_data,
 	                                    .on_end = end_request,
 	                                    .on_close = close_stream,
-	                                    .outgoing = outgoing_of};
+	                                    .outgoing = outgoing_of,
+	                                    .trailers = trailers_of};
 	struct h2_session *s = memory_new(sizeof(*s));
 
 	s->wire = *base;

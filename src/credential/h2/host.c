@@ -82,6 +82,12 @@ static struct passage_queue *outgoing_of(struct passage *x)
 	return &x->request;
 }
 
+static size_t trailers_of(const struct passage *x, const struct head_field **ret)
+{
+	*ret = x->request_trailers;
+	return x->request_trailer_count;
+}
+
 static size_t write_fields(struct passage *x, nghttp2_nv fields[FIELDS_MAX], char length[24])
 {
 	const struct draft *d = &x->draft;
@@ -194,6 +200,7 @@ struct wire *h2_host_new(const struct wire *base)
 	                                    .on_end = end_answer,
 	                                    .on_close = close_stream,
 	                                    .outgoing = outgoing_of,
+	                                    .trailers = trailers_of,
 	                                    .is_host = true};
 	struct h2_session *s = memory_new(sizeof(*s));
 

@@ -162,12 +162,13 @@ static int on_close(UNUSED nghttp2_session *n, int32_t stream, uint32_t code, vo
 /* The end of a body that trailers follow is not the stream's end. */
 static void submit_trailers(struct h2_session *s, int32_t stream, struct passage *x)
 {
+	const struct head_field *trailers;
 	nghttp2_nv fields[HEAD_FIELDS_MAX];
-	size_t count = 0;
+	size_t count = s->side->trailers(x, &trailers);
 
-	for (size_t i = 0; i < x->trailer_count && i < HEAD_FIELDS_MAX; i++)
-		fields[count++] = h2_field(h2_name(&x->arena, x->trailers[i].name),
-		                           x->trailers[i].value, false);
+	for (size_t i = 0; i < count; i++)
+		fields[i] =
+		        h2_field(h2_name(&x->arena, trailers[i].name), trailers[i].value, false);
 	(void)nghttp2_submit_trailer(s->nghttp2, stream, fields, count);
 }
 
@@ -179,6 +180,7 @@ static ssize_t read_body(UNUSED nghttp2_session *n, int32_t stream, ROOM,
 	struct h2_session *s = context;
 	struct passage *x = h2_passage(s, stream);
 	const struct passage_queue *q;
+	const struct head_field *ignored;
 	struct span ready;
 
 	if (!x)
@@ -192,7 +194,7 @@ static ssize_t read_body(UNUSED nghttp2_session *n, int32_t stream, ROOM,
 	*flags |= NGHTTP2_DATA_FLAG_NO_COPY;
 	if (q->has_ended && q->sent + ready.size == q->bytes.size) {
 		*flags |= NGHTTP2_DATA_FLAG_EOF;
-		if (!s->side->is_host && x->trailer_count > 0) {
+		if (s->side->trailers(x, &ignored) > 0) {
 			*flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
 			submit_trailers(s, stream, x);
 		}
@@ -220,9 +222,9 @@ static int send_body(UNUSED nghttp2_session *n, nghttp2_frame *frame, FRAME,
 	ready = passage_ready(q);
 	buf_add(s->wire.out, ready.data, size);
 	passage_sent(q, size);
+	s->wire.connection->progress += size;
 	return 0;
 }
-	s->wire.connection->progress += size;
 
 nghttp2_data_provider h2_body(struct passage *x)
 {
@@ -242,9 +244,6 @@ static void set_calls(nghttp2_session_callbacks *calls)
 	nghttp2_session_callbacks_set_send_data_callback(calls, send_body);
 }
 
-static int open_nghttp2(struct h2_session *s)
-{
-	nghttp2_session_callbacks *calls = NULL;
 /* The memory of nghttp2 counts for the sandbox (guard.h). The state has no other place for the size
  * of a block than the C library's. */
 static void *count_block(struct h2_session *s, void *block)
@@ -281,9 +280,12 @@ static void free_block(void *block, void *context)
 	free(block);
 }
 
+static int open_nghttp2(struct h2_session *s)
+{
+	nghttp2_mem memory = {s, allocate_block, free_block, allocate_zeroes, resize_block};
+	nghttp2_session_callbacks *calls = NULL;
 	nghttp2_option *option = NULL;
 	int result = -1;
-	nghttp2_mem memory = {s, allocate_block, free_block, allocate_zeroes, resize_block};
 
 	if (nghttp2_session_callbacks_new(&calls) == 0 && nghttp2_option_new(&option) == 0) {
 		set_calls(calls);
@@ -357,10 +359,10 @@ bool h2_read(struct wire *w)
 		                                 w->in->size);
 
 	buf_reset(w->in);
+	measure_session(s);
 	if (taken >= 0)
 		return true;
 	/* GOAWAY says why, if a callback of ours has ended it. */
-	measure_session(s);
 	w->is_closing = true;
 	return s->is_flooded && h2_pump(s);
 }
@@ -372,10 +374,10 @@ bool h2_wants(const struct wire *w)
 
 bool h2_pump(struct h2_session *s)
 {
+	widen_window(s);
 	while (s->wire.out->size < WIRE_OUT_MAX) {
 		size_t before = s->wire.out->size;
 		const uint8_t *data;
-	widen_window(s);
 		ssize_t size = nghttp2_session_mem_send(s->nghttp2, &data);
 
 		if (size < 0)
@@ -384,10 +386,10 @@ bool h2_pump(struct h2_session *s)
 		if (s->wire.out->size == before)
 			break;
 	}
+	measure_session(s);
 	return !s->wire.out->overflowed;
 }
 
-	measure_session(s);
 void h2_reset(struct h2_session *s, int32_t stream, uint32_t code)
 {
 	(void)nghttp2_session_set_stream_user_data(s->nghttp2, stream, NULL);

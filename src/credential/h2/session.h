@@ -51,6 +51,8 @@ struct h2_side {
 	void (*on_end)(struct h2_session *s, struct passage *x);
 	void (*on_close)(struct h2_session *s, struct passage *x, uint32_t code);
 	struct passage_queue *(*outgoing)(struct passage *x);
+	/* What follows that body. */
+	size_t (*trailers)(const struct passage *x, const struct head_field **ret);
 	bool is_host;
 };
 /* Takes `s`, which has its wire; NULL when nghttp2 refuses. */

@@ -58,9 +58,9 @@ struct passage_connection {
 void passage_connection_init(struct passage_connection *c);
 /* Frees passages that are left, and reports what was counted. */
 void passage_connection_done(struct passage_connection *c);
-
 /* What its passages and wires hold. A window counts in full: its peer may fill it at any time. */
 size_t passage_connection_memory(const struct passage_connection *c);
+
 struct passage_queue {
 	struct buf bytes;
 	size_t sent;  /* at the front; the last ones stay, so that a value that they begin is found
@@ -111,8 +111,8 @@ struct passage {
 	enum answer_state answer_state;
 	struct passage_queue request, answer;
 	int64_t request_bytes;
-	struct head_field *trailers; /* of the answer */
-	size_t trailer_count;
+	struct head_field *trailers, *request_trailers; /* of the answer, of the request */
+	size_t trailer_count, request_trailer_count;
 	char websocket_accept[64]; /* "" = none is asked for */
 	size_t head_size;          /* of both heads, as far as they count for heads_size */
 	bool is_masked;
@@ -146,6 +146,9 @@ void passage_refuse(struct passage *x, enum decision_code code);
 /* False when the piece is over a limit or the stated length: the request cannot go on, and is
  * refused if nothing is answered yet. */
 MUST_CHECK bool passage_add_request(struct passage *x, struct span piece);
+/* Keeps those that may reach the host. Call it before passage_end_request. Their text is the
+ * arena's. */
+void passage_take_request_trailers(struct passage *x, const struct http_head *h);
 /* False when the body is shorter than stated. */
 MUST_CHECK bool passage_end_request(struct passage *x);
 

@@ -412,6 +412,7 @@ static void on_timer(void *context)
 	struct carried *c = context;
 	int64_t silent = loop_now_ms(c->proxy->loop) - c->active_ms;
 	int64_t most = c->is_shut ? CLOSING_MS : !c->client.wire ? OPENING_MS : SILENCE_MS;
+	bool is_stalled = silent >= STALLED_MS && !carried_may_grow(c);
 
 	if (silent >= CLOSING_MS)
 		carried_release_idle(c);
@@ -425,7 +426,6 @@ static void on_timer(void *context)
 }
 
 static void on_again_timer(void *context)
-	bool is_stalled = silent >= STALLED_MS && !carried_may_grow(c);
 {
 	carry_bytes(context);
 }
@@ -506,6 +506,7 @@ void carried_start(struct credential_proxy *p, struct guard *guard, const struct
 	list_append(&guard->connections, &c->link);
 	guard->connection_count++;
 	p->carried_count++;
+	carried_charge(c);
 	send_news(c, HANDOVER_TAKEN);
 	loop_timer_start(p->loop, &c->timer, CLOSING_MS);
 	if (open_carried(c, begun, &err) < 0) {
@@ -514,4 +515,3 @@ void carried_start(struct credential_proxy *p, struct guard *guard, const struct
 	}
 	carry_bytes(c);
 }
-	carried_charge(c);

@@ -53,9 +53,9 @@ struct carried {
 	uint64_t moved;  /* bytes through either socket; tells whether a round did anything */
 	bool is_offered; /* versions of HTTP, to the host */
 	bool is_shut;    /* all is sent, and the client knows */
-};
 	size_t memory;   /* that the guard has charged for it */
 	bool is_waiting; /* reads nothing until the sandbox has room again */
+};
 
 /* Takes the descriptors. */
 void carried_start(struct credential_proxy *proxy, struct guard *guard, const struct handover *h,

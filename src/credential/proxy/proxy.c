@@ -126,22 +126,6 @@ static void refuse_connection(const struct handover *h, bool has_set, const int 
 	}
 }
 
-static void on_handover(void *context, UNUSED uint32_t epoll_events)
-{
-	AUTO(buf_done) struct buf begun = BUF(LOOK_BYTES_MAX + 1);
-	struct credential_proxy *p = context;
-	int fds[HANDOVER_FDS];
-	struct handover h;
-
-	for (unsigned i = 0; i < TAKEN_MAX; i++) {
-		struct error err = {0};
-		int got = handover_receive(p->handover_fd, &h, &begun, fds, &err);
-		struct guard *g;
-
-		if (got < 0)
-			log_warning("cannot take a connection over", FAILURE(&err));
-		if (got <= 0)
-			return;
 static bool takes_another(const struct credential_proxy *p, const struct guard *g)
 {
 	return p->carried_count < CARRIED_MAX && g->connection_count < CARRIED_OF_ONE_MAX &&
@@ -163,6 +147,22 @@ static void report_limit(struct credential_proxy *p, const struct handover *h)
 	proxy_report(p, &d);
 }
 
+static void on_handover(void *context, UNUSED uint32_t epoll_events)
+{
+	AUTO(buf_done) struct buf begun = BUF(LOOK_BYTES_MAX + 1);
+	struct credential_proxy *p = context;
+	int fds[HANDOVER_FDS];
+	struct handover h;
+
+	for (unsigned i = 0; i < TAKEN_MAX; i++) {
+		struct error err = {0};
+		int got = handover_receive(p->handover_fd, &h, &begun, fds, &err);
+		struct guard *g;
+
+		if (got < 0)
+			log_warning("cannot take a connection over", FAILURE(&err));
+		if (got <= 0)
+			return;
 		g = map_find(&p->guards, h.sandbox);
 		if (g && takes_another(p, g)) {
 			carried_start(p, g, &h, buf_span(&begun), fds);

@@ -211,6 +211,9 @@ static struct guard *make_guard(const char *inject)
 	return g;
 }
 
+/* A client's window that stands for a client of HTTP/1.1. */
+#define SPEAKS_HTTP1 (-1)
+
 static void open_world_of(struct world *w, struct guard *guard, bool host_is_http2,
                           int32_t client_window)
 {
@@ -227,14 +230,16 @@ static void open_world_of(struct world *w, struct guard *guard, bool host_is_htt
 		        .connection = &w->connection, .in = &p->in, .out = &p->out};
 
 		p->in = p->out = p->body = p->fields = BUF(4 * 1024 * 1024);
-		p->wire = (i == 0          ? h2_client_new
-		           : host_is_http2 ? h2_host_new
-		                           : h1_host_new)(&base);
+		p->wire = (i == 0 && client_window == SPEAKS_HTTP1 ? h1_client_new
+		           : i == 0                                ? h2_client_new
+		           : host_is_http2                         ? h2_host_new
+		                                                   : h1_host_new)(&base);
 		assert_non_null(p->wire);
 	}
 	w->connection.client = w->client.wire;
 	w->connection.host_wire = w->host.wire;
-	open_peer(&w->client, true, client_window);
+	if (client_window != SPEAKS_HTTP1)
+		open_peer(&w->client, true, client_window);
 	if (host_is_http2)
 		open_peer(&w->host, false, 65535);
 }
@@ -488,9 +493,217 @@ TEST(a_lost_host_is_told_to_each_stream)
 	close_world(&w);
 }
 
+TEST(frames_about_the_connection_are_no_progress)
+{
+	struct world w;
+	uint64_t before;
+
+	open_world(&w, true, 65535);
+	assert_true(run_world(&w));
+	before = w.connection.progress;
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(nghttp2_submit_ping(w.client.session, 0, NULL), 0);
+		assert_int_equal(nghttp2_submit_settings(w.client.session, 0, NULL, 0), 0);
+		assert_int_equal(nghttp2_submit_window_update(w.client.session, 0, 0, 1000), 0);
+		assert_int_equal(nghttp2_submit_ping(w.host.session, 0, NULL), 0);
+		assert_true(run_world(&w));
+	}
+	assert_int_equal(w.connection.progress, before);
+	assert_int_equal(ask(&w), 1);
+	assert_true(run_world(&w));
+	assert_true(w.connection.progress > before);
+	close_world(&w);
+}
+
+#define TRAILER(name_, value_)                                                                     \
+	{                                                                                          \
+		(uint8_t *)(uintptr_t)(name_), (uint8_t *)(uintptr_t)(value_), sizeof(name_) - 1,  \
+		        sizeof(value_) - 1, 0                                                      \
+	}
+/* Of those that nghttp2 lets through. */
+static nghttp2_nv trailers[] = {TRAILER("x-checksum", "abc"),
+                                TRAILER("x-key", "mine"),
+                                TRAILER("authorization", "evil"),
+                                TRAILER("cookie", "evil"),
+                                TRAILER("content-range", "evil"),
+                                TRAILER("if-match", "evil"),
+                                TRAILER("x-http-method-override", "evil"),
+                                TRAILER("x-forwarded-host", "evil")};
+
+static ssize_t give_trailers(GIVE)
+{
+	ssize_t given = give_zeros(n, stream, room, size, flags, source, context);
+
+	if (!(*flags & NGHTTP2_DATA_FLAG_EOF))
+		return given;
+	*flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
+	assert_int_equal(nghttp2_submit_trailer(n, stream, trailers, COUNT_OF(trailers)), 0);
+	return given;
+}
+
+static void post_with_trailers(struct world *w, int *left)
+{
+	const nghttp2_nv fields[] = {
+	        h2_field(":method", "POST", false), h2_field(":scheme", "https", false),
+	        h2_field(":authority", HOST, false), h2_field(":path", "/a", false)};
+	const nghttp2_data_provider body = {.source = {.ptr = left},
+	                                    .read_callback = give_trailers};
+
+	assert_true(nghttp2_submit_request(w->client.session, NULL, fields, COUNT_OF(fields), &body,
+	                                   NULL) > 0);
+	assert_true(run_world(w));
+}
+
+#define CHUNKED                                                                                    \
+	"POST /a HTTP/1.1\r\nHost: " HOST "\r\nTransfer-Encoding: "                                \
+	"chunked\r\n\r\n3\r\n000\r\n0\r\n"
+#define LINES                                                                                      \
+	"X-Checksum: abc\r\nX-Key: mine\r\nAuthorization: evil\r\nContent-Range: 9\r\nIf-Match: "  \
+	"9\r\n"
+
+TEST(trailers_of_a_request_reach_a_host_of_each_version)
+{
+	struct world w;
+	int left = 3;
+
+	open_world(&w, true, 65535);
+	post_with_trailers(&w, &left);
+	assert_string_equal(buf_text(&w.host.body), "000");
+	assert_non_null(strstr(buf_text(&w.host.fields), "x-checksum: abc\n"));
+	assert_true(w.host.is_done);
+	close_world(&w);
+	left = 3;
+	open_world(&w, false, 65535);
+	post_with_trailers(&w, &left);
+	assert_non_null(strstr(buf_text(&w.host.out), "3\r\n000\r\n0\r\nx-checksum: abc\r\n\r\n"));
+	close_world(&w);
+	for (unsigned i = 0; i < 2; i++) {
+		open_world(&w, i == 0, SPEAKS_HTTP1);
+		buf_add_text(&w.client.in, CHUNKED LINES "\r\n");
+		assert_true(run_world(&w));
+		assert_non_null(
+		        i == 0 ? strstr(buf_text(&w.host.fields), "x-checksum: abc\n")
+		               : strstr(buf_text(&w.host.out), "\r\n0\r\nX-Checksum: abc\r\n\r\n"));
+		close_world(&w);
+	}
+}
+
+TEST(a_trailer_says_nothing_that_a_header_may_not)
+{
+	static const char *const never[] = {"evil",          "mine",     "content-length: 9",
+	                                    "content-range", "if-match", "Content-Range"};
+	struct world w;
+	int left;
+
+	for (unsigned i = 0; i < 4; i++) {
+		left = 3;
+		open_world(&w, i & 1, i & 2 ? SPEAKS_HTTP1 : 65535);
+		if (i & 2) {
+			buf_add_text(&w.client.in, CHUNKED LINES "\r\n");
+			assert_true(run_world(&w));
+		} else {
+			post_with_trailers(&w, &left);
+		}
+		assert_int_equal(w.connection.passage_count, 1);
+		for (size_t j = 0; j < COUNT_OF(never); j++) {
+			assert_null(strstr(buf_text(&w.host.fields), never[j]));
+			assert_null(strstr(buf_text(&w.host.out), never[j]));
+		}
+		close_world(&w);
+	}
+}
+
+TEST(trailers_have_a_limit_and_malformed_ones_go_nowhere)
+{
+	static char value[9000];
+	struct world w;
+
+	memset(value, 'a', sizeof(value) - 1);
+	open_world(&w, false, SPEAKS_HTTP1);
+	buf_add_text(&w.client.in, CHUNKED);
+	for (unsigned i = 0; i < 90; i++)
+		buf_addf(&w.client.in, "X-A%u: %.200s\r\n", i, value);
+	assert_false(run_world(&w));
+	close_world(&w);
+	open_world(&w, false, SPEAKS_HTTP1);
+	buf_add_text(&w.client.in, CHUNKED "X-Checksum: abc\r\nHost: a\r\nHost: b\r\n\r\n");
+	(void)run_world(&w);
+	assert_null(strstr(buf_text(&w.host.out), "X-Checksum"));
+	close_world(&w);
+	open_world(&w, true, 65535);
+	trailers[0].value = (uint8_t *)value;
+	trailers[0].valuelen = sizeof(value) - 1;
+	post_with_trailers(&w, &(int){3});
+	trailers[0].value = (uint8_t *)(uintptr_t) "abc";
+	trailers[0].valuelen = 3;
+	assert_false(w.host.is_done);
+	assert_non_null(strstr(buf_text(&w.client.fields), "x-atoll-refused: bad-request"));
+	close_world(&w);
+}
+
+TEST(a_sandbox_that_holds_too_much_is_told_and_then_cut)
+{
+	size_t held = 0;
+	struct world w;
+
+	open_world(&w, true, 65535);
+	guard_charge(w.guard, &held, GUARD_MEMORY_MAX);
+	assert_true(w.guard->is_full);
+	for (unsigned i = 0; i < REFUSED_STREAMS_MAX; i++)
+		assert_true(ask(&w) > 0);
+	assert_true(run_world(&w));
+	assert_non_null(strstr(buf_text(&w.client.fields), "x-atoll-refused: limit"));
+	assert_int_equal(w.client.reset, 0);
+	for (unsigned i = 0; i < REFUSED_STREAMS_MAX + 1; i++)
+		assert_true(ask(&w) > 0);
+	assert_true(run_world(&w));
+	assert_int_equal(w.client.reset, NGHTTP2_REFUSED_STREAM);
+	/* An eighth has to be free, so that it does not turn with each byte. */
+	guard_charge(w.guard, &held, GUARD_MEMORY_MAX - GUARD_MEMORY_MAX / 8);
+	assert_true(w.guard->is_full);
+	guard_charge(w.guard, &held, 0);
+	assert_false(w.guard->is_full);
+	assert_int_equal(w.guard->memory, 0);
+	close_world(&w);
+}
+
+/* How much the client may send after a body of this many zeros, which the host has taken. */
+static int32_t window_after(size_t held, int size)
+{
+	size_t before = 0;
+	int32_t window;
+	struct world w;
+	int left[1];
+
+	open_world(&w, true, 65535);
+	guard_charge(w.guard, &before, held);
+	assert_int_equal(send_signed(&w, left, 1, size), 1);
+	assert_true(run_world(&w));
+	assert_int_equal(left[0], 0);
+	window = nghttp2_session_get_remote_window_size(w.client.session);
+	assert_true(passage_connection_memory(&w.connection) >=
+	            (window > CONNECTION_WINDOW_MIN ? CONNECTION_WINDOW : CONNECTION_WINDOW_MIN));
+	close_world(&w);
+	return window;
+}
+
+TEST(a_window_grows_with_use_while_the_sandbox_has_room)
+{
+	assert_in_range(window_after(0, 1000), 1, CONNECTION_WINDOW_MIN);
+	assert_in_range(window_after(0, 200 * 1024), CONNECTION_WINDOW / 2, CONNECTION_WINDOW);
+	assert_in_range(window_after(GUARD_MEMORY_MAX - GUARD_MEMORY_MAX / 4, 200 * 1024), 1,
+	                CONNECTION_WINDOW_MIN);
+}
+
 int main(void)
 {
-	return RUN(CASE(a_head_becomes_the_request_that_it_means),
+	return RUN(CASE(frames_about_the_connection_are_no_progress),
+	           CASE(trailers_of_a_request_reach_a_host_of_each_version),
+	           CASE(a_trailer_says_nothing_that_a_header_may_not),
+	           CASE(trailers_have_a_limit_and_malformed_ones_go_nowhere),
+	           CASE(a_sandbox_that_holds_too_much_is_told_and_then_cut),
+	           CASE(a_window_grows_with_use_while_the_sandbox_has_room),
+	           CASE(a_head_becomes_the_request_that_it_means),
 	           CASE(heads_that_mean_two_things_are_refused),
 	           CASE(a_head_that_grows_past_its_limit_is_refused),
 	           CASE(a_host_of_http1_is_asked_and_its_echo_is_masked),
