@@ -2,11 +2,13 @@
 """Signature Version 4 of AWS, to judge requests: written from its documentation, and compared with AWS's own signer by
 tests/system/test_signature.py."""
 
+import datetime
 import hashlib
 import hmac
 import re
 import urllib.parse
 
+CLOCK_S = 300  # by which the clocks of a client and of AWS may differ
 FORM = re.compile(r"AWS4-HMAC-SHA256 Credential=([^/,]+)/(\d{8})/([^/]+)/([^/]+)/aws4_request, ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})")
 
 
@@ -45,8 +47,17 @@ def signature(secret, method, target, headers, body, scope, names):
     return key.hex()
 
 
-def refusal(keys, method, target, headers, body):
-    """Why a service refuses the request, as AWS names it; None: it is signed by one of `keys`, {id: secret}."""
+def is_fresh(stamp, day, now):
+    """Whether the request was signed just now, on the day of its scope."""
+    try:
+        signed = datetime.datetime.strptime(stamp, "%Y%m%dT%H%M%SZ").replace(tzinfo=datetime.timezone.utc)
+    except ValueError:
+        return False
+    return stamp.startswith(day) and abs(now - signed.timestamp()) < CLOCK_S
+
+
+def refusal(keys, method, target, headers, body, now=None):
+    """Why a service refuses the request, as AWS names it; None: it is signed by one of `keys`, {id: secret}, and at `now` if that is given."""
     found = FORM.fullmatch(headers.get("authorization", ""))
     if not found:
         return "MissingAuthenticationTokenException"
@@ -56,6 +67,8 @@ def refusal(keys, method, target, headers, body):
         return "UnrecognizedClientException"
     if "host" not in names or any(name.startswith("x-amz-") and name not in names for name in headers) or names != sorted(names):
         return "IncompleteSignatureException"
+    if now is not None and not is_fresh(headers.get("x-amz-date", ""), day, now):
+        return "InvalidSignatureException"
     digest = headers.get("x-amz-content-sha256")
     if digest and digest != "UNSIGNED-PAYLOAD" and digest != hashlib.sha256(body).hexdigest():
         return "InvalidSignatureException"
