@@ -19,6 +19,7 @@ import atoll
 import aws_signature
 
 KEY, SECRET = "AKIDOFTHETESTS", "secret/of+the/tests"
+FUNCTIONS = ("fn-net", "fn-nonet", "fn-mount-net", "fn-mount-nonet")
 # Root makes what Lambda has: an own /tmp, no other processes, and a user without privileges. The limit of processes counts all
 # of a user, so that no other program may have this user.
 USER = 1_000_000 + os.getpid()
@@ -26,6 +27,11 @@ ENVIRONMENT = """mount -t tmpfs none /opt && cp "$1" /opt/atoll-lambda && mount 
 if [ -n "$WORKSPACES" ]; then mkdir /mnt/workspaces && mount --bind "$WORKSPACES" /mnt/workspaces; fi &&
 mount -t tmpfs none /tmp && mount -t tmpfs none /dev/shm &&
 cd / && exec setpriv --reuid="$2" --regid="$2" --clear-groups --no-new-privs env -u WORKSPACES /opt/atoll-lambda"""
+
+
+def start_of(program):
+    """Command and words that start an environment. Its folder of workspaces is in the variable WORKSPACES, if it has one."""
+    return ["unshare", "--mount", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", ENVIRONMENT, "sh", program, str(USER)]
 
 
 class Quiet(http.server.ThreadingHTTPServer):
@@ -124,8 +130,7 @@ class Environment:
                      "AWS_ACCESS_KEY_ID": "ASIAOFTHEROLE", "AWS_SECRET_ACCESS_KEY": "secret-of-the-role", "AWS_SESSION_TOKEN": "token-of-the-role",
                      "WORKSPACES": str(function.workspaces or "")}
         self.process = subprocess.Popen(
-            ["unshare", "--mount", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", ENVIRONMENT, "sh",
-             program or function.service.program, str(USER)], env=variables, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+            start_of(program or function.service.program), env=variables, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
         self.said = []
         threading.Thread(target=self.watch, daemon=True).start()
 
@@ -233,10 +238,17 @@ class Invoke(Handler):
         self.say(200, said, [("X-Amz-Function-Error", invocation.failure)] if invocation.failure else [])
 
 
+def options_of(url, functions=FUNCTIONS, **more):
+    """Of a provider lambda whose service is there."""
+    names = dict(zip(("sandbox_fn_nomount_net", "sandbox_fn_nomount_nonet", "sandbox_fn_mount_net", "sandbox_fn_mount_nonet"), functions))
+    options = {"lambda_endpoint": url, "lambda_region": "us-east-1", "lambda_access_key_id": KEY, "allow_weaker": "true", **names, **more}
+    return ";".join(f"{name}={value}" for name, value in options.items())
+
+
 class Service:
     """fault(path, headers) says what becomes of a call: None, "cut", "hang", "half", "garbled", or what Handler.say takes."""
 
-    def __init__(self, folder, names=("fn-net", "fn-nonet", "fn-mount-net", "fn-mount-nonet")):
+    def __init__(self, folder, names=FUNCTIONS):
         self.keys, self.fault, self.seen, self.released = {KEY: SECRET}, None, [], threading.Event()
         self.workspaces = pathlib.Path(folder) / "workspaces"
         self.workspaces.mkdir()
@@ -249,9 +261,7 @@ class Service:
         threading.Thread(target=self.listener.serve_forever, daemon=True).start()
 
     def options(self, **more):
-        names = dict(zip(("sandbox_fn_nomount_net", "sandbox_fn_nomount_nonet", "sandbox_fn_mount_net", "sandbox_fn_mount_nonet"), self.functions))
-        options = {"lambda_endpoint": self.url, "lambda_region": "us-east-1", "lambda_access_key_id": KEY, "allow_weaker": "true", **names, **more}
-        return ";".join(f"{name}={value}" for name, value in options.items())
+        return options_of(self.url, self.functions, **more)
 
     def calls(self):
         return {name: len(function.calls) for name, function in self.functions.items()}
