@@ -115,6 +115,7 @@ const struct route *const api_routes[] = {
         e2b_secrets_routes,
         e2b_templates_routes,
         e2b_builds_routes,
+        e2b_absent_routes,
         daytona_git_routes,
         daytona_interpreter_routes,
         daytona_signed_routes,

@@ -4,6 +4,7 @@
 
 #include "http/server/http.h"
 
+extern const struct route e2b_absent_routes[];
 extern const struct route e2b_builds_routes[];
 extern const struct route e2b_life_routes[];
 extern const struct route e2b_logs_routes[];
