@@ -2,6 +2,7 @@
 #include "sandbox/egress.h"
 
 #include <arpa/inet.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,6 +69,36 @@ bool egress_range_parse(struct span text, struct egress_range *ret)
 	if (!parse_entry(text, &entry) || !entry.is_ipv4)
 		return false;
 	*ret = entry.range;
+	return true;
+}
+
+/* The prefix of the largest block that begins at `first` and ends at `last` or before. */
+static unsigned find_prefix(uint32_t first, uint32_t last)
+{
+	unsigned prefix = 32;
+
+	while (prefix > 0) {
+		uint64_t size = UINT64_C(1) << (33 - prefix);
+
+		if (first & (size - 1) || last - first < size - 1)
+			break;
+		prefix--;
+	}
+	return prefix;
+}
+
+bool egress_range_next_block(const struct egress_range *range, uint64_t *at,
+                             char ret[EGRESS_BLOCK_SIZE])
+{
+	unsigned prefix;
+	uint32_t first = (uint32_t)*at;
+
+	if (*at > range->last)
+		return false;
+	prefix = find_prefix(first, range->last);
+	(void)snprintf(ret, EGRESS_BLOCK_SIZE, "%u.%u.%u.%u/%u", first >> 24, first >> 16 & 255,
+	               first >> 8 & 255, first & 255, prefix);
+	*at += UINT64_C(1) << (32 - prefix);
 	return true;
 }
 
@@ -394,6 +425,24 @@ int sandbox_egress_denied(const char *text, struct egress_ranges *ret, struct er
 	merge_ranges(&lists[0]);
 	merge_ranges(&lists[1]);
 	subtract_ranges(&lists[1], &lists[0], ret);
+	return 0;
+}
+
+int sandbox_egress_allowed(const char *text, struct egress_ranges *ret, struct error *err)
+{
+	struct egress_ranges denied;
+	uint64_t at = 0;
+
+	if (sandbox_egress_denied(text, &denied, err) < 0)
+		return -1;
+	ret->count = 0;
+	for (size_t i = 0; i < denied.count; i++) {
+		if (denied.items[i].first > at)
+			add_range(ret, at, (uint64_t)denied.items[i].first - 1);
+		at = (uint64_t)denied.items[i].last + 1;
+	}
+	if (at <= UINT32_MAX)
+		add_range(ret, at, UINT32_MAX);
 	return 0;
 }
 

@@ -74,6 +74,9 @@ MUST_CHECK int sandbox_egress_add(struct arena *a, const char *text, const char 
 /* The ranges that this text denies: ascending, not adjacent. */
 MUST_CHECK int sandbox_egress_denied(const char *text, struct egress_ranges *ret,
                                      struct error *err);
+/* All other ranges: what the text leaves reachable by address. */
+MUST_CHECK int sandbox_egress_allowed(const char *text, struct egress_ranges *ret,
+                                      struct error *err);
 /* The entries of the text that deny: its end, or "". */
 const char *sandbox_egress_denials(const char *text);
 /* The first entry that denies the address, or an empty span. Borrows the text. */
@@ -83,6 +86,11 @@ bool sandbox_egress_denies_all(const char *text);
 /* Accepts "1.1.1.1" and "10.0.0.0/8"; returns false for anything else. */
 bool egress_range_parse(struct span text, struct egress_range *ret);
 bool egress_range_has(const struct egress_range *range, uint32_t address);
+/* Writes the next block of a range, such as "10.0.0.0/8": the fewest blocks that are the range. *at
+ * is range->first before the first call. False: there are no more. */
+#define EGRESS_BLOCK_SIZE sizeof("255.255.255.255/32")
+bool egress_range_next_block(const struct egress_range *range, uint64_t *at,
+                             char ret[EGRESS_BLOCK_SIZE]);
 /* Whether every sandbox is kept from this address, whatever its rules say: private, shared,
  * link-local (metadata services), multicast and reserved ranges. egress_refused_range numbers them
  * from 0 and returns false after the last. */

@@ -339,35 +339,13 @@ void kubernetes_write_claim(const struct remote *r, struct buf *out, const struc
 	json_end_object(out);
 }
 
-/* The prefix of the largest block that begins at `first` and ends at `last` or before. */
-static unsigned find_prefix(uint32_t first, uint32_t last)
-{
-	unsigned prefix = 32;
-
-	while (prefix > 0) {
-		uint64_t size = UINT64_C(1) << (33 - prefix);
-
-		if (first & (size - 1) || last - first < size - 1)
-			break;
-		prefix--;
-	}
-	return prefix;
-}
-
 static void write_range(struct buf *out, const struct egress_range *range)
 {
+	char block[EGRESS_BLOCK_SIZE];
 	uint64_t at = range->first;
-	char text[32];
 
-	while (at <= range->last) {
-		unsigned prefix = find_prefix((uint32_t)at, range->last);
-
-		(void)snprintf(text, sizeof(text), "%u.%u.%u.%u/%u", (unsigned)(at >> 24 & 255),
-		               (unsigned)(at >> 16 & 255), (unsigned)(at >> 8 & 255),
-		               (unsigned)(at & 255), prefix);
-		json_add_text(out, NULL, text);
-		at += UINT64_C(1) << (32 - prefix);
-	}
+	while (egress_range_next_block(range, &at, block))
+		json_add_text(out, NULL, block);
 }
 
 /* What rules deny, and what every sandbox is kept from. */

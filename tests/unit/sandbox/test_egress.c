@@ -41,6 +41,59 @@ static const char *denied_by(struct arena *a, const char *text)
 	return arena_copy(a, buf_span(&out));
 }
 
+/* "10.0.0.0/8,11.0.0.0/32": the blocks of what the text leaves. */
+static const char *allowed_by(struct arena *a, const char *text)
+{
+	AUTO(buf_done) struct buf out = BUF(64 * 1024);
+	struct egress_ranges allowed;
+	struct error err = {0};
+	char block[EGRESS_BLOCK_SIZE];
+
+	assert_int_equal(sandbox_egress_allowed(text, &allowed, &err), 0);
+	for (size_t i = 0; i < allowed.count; i++)
+		for (uint64_t at = allowed.items[i].first;
+		     egress_range_next_block(&allowed.items[i], &at, block);)
+			buf_addf(&out, "%s%s", out.size ? "," : "", block);
+	return arena_copy(a, buf_span(&out));
+}
+
+TEST(what_is_left_is_told_in_the_fewest_blocks)
+{
+	AUTO(arena_done) struct arena a = {0};
+	static const struct {
+		const char *text, *blocks;
+	} cases[] = {
+	        {"", "0.0.0.0/0"},
+	        {"-0.0.0.0/0", ""},
+	        {"+1.1.1.1 -0.0.0.0/0", "1.1.1.1/32"},
+	        {"+10.0.0.0/8 +192.168.1.0/24 +example.com -0.0.0.0/0",
+	         "10.0.0.0/8,192.168.1.0/24"},
+	        {"+1.1.1.1 +1.1.1.2 -0.0.0.0/0", "1.1.1.1/32,1.1.1.2/32"},
+	        {"-0.0.0.0/1", "128.0.0.0/1"},
+	        {"-128.0.0.0/1", "0.0.0.0/1"},
+	        {"-0.0.0.0", "0.0.0.1/32,0.0.0.2/31,0.0.0.4/30,0.0.0.8/29,0.0.0.16/28,0.0.0.32/27,"
+	                     "0.0.0.64/26,0.0.0.128/25,0.0.1.0/24,0.0.2.0/23,0.0.4.0/22,0.0.8.0/21,"
+	                     "0.0.16.0/20,0.0.32.0/19,0.0.64.0/18,0.0.128.0/17,0.1.0.0/16,"
+	                     "0.2.0.0/15,0.4.0.0/14,0.8.0.0/13,0.16.0.0/12,0.32.0.0/11,0.64.0.0/10,"
+	                     "0.128.0.0/9,1.0.0.0/8,2.0.0.0/7,4.0.0.0/6,8.0.0.0/5,16.0.0.0/4,"
+	                     "32.0.0.0/3,64.0.0.0/2,128.0.0.0/1"},
+	        {"-64.0.0.0/2 -255.255.255.255/32 +65.0.0.0/8 -192.0.0.0/2",
+	         "0.0.0.0/2,65.0.0.0/8,128.0.0.0/2"},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++)
+		assert_string_equal(allowed_by(&a, cases[i].text), cases[i].blocks);
+}
+
+TEST(a_malformed_text_leaves_nothing_untold)
+{
+	struct egress_ranges allowed = {.count = 7};
+	struct error err = {0};
+
+	assert_int_equal(sandbox_egress_allowed("-1.2.3", &allowed, &err), -1);
+	assert_int_equal(allowed.count, 7);
+}
+
 TEST(no_rules_are_an_empty_text_and_deny_nothing)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -376,6 +429,8 @@ TEST(a_text_with_too_many_rules_is_refused)
 int main(void)
 {
 	return RUN(CASE(no_rules_are_an_empty_text_and_deny_nothing),
+	           CASE(what_is_left_is_told_in_the_fewest_blocks),
+	           CASE(a_malformed_text_leaves_nothing_untold),
 	           CASE(rules_are_kept_as_one_text_and_read_again_as_two_lists),
 	           CASE(what_is_allowed_alone_denies_nothing),
 	           CASE(allowed_goes_before_denied_whichever_is_the_narrower),
