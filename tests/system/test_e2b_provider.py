@@ -122,6 +122,13 @@ def test_processes_go_on_after_a_pause_and_files_after_a_stop(api, account, box)
     assert kept and api.exec(box, "cat beat")["stdout"] == kept
 
 
+@pytest.mark.parametrize("mode", ["ask", "watch"])
+def test_modes_that_need_this_server_are_refused_before_the_create(api, account, mode):
+    rules = {"allow": ["example.com"], "deny": ["0.0.0.0/0"], "mode": mode}
+    failure = refused(api.create, provider="far", internet=True, egress=rules)
+    assert failure.status == 501 and f"mode '{mode}'" in failure.message and account.rows() == [], failure
+
+
 def test_rules_of_the_network_are_those_of_the_account(api, account):
     with api.sandbox(provider="far", internet=True, egress={"allow": ["1.1.1.1"], "deny": ["0.0.0.0/0"]}) as box:
         assert show(api, box)["network"] == "internet"

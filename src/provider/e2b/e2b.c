@@ -101,11 +101,14 @@ static void write_metadata(struct buf *out, const struct remote *r, const struct
 	json_end_object(out);
 }
 
-static int write_rules(struct arena *a, struct buf *out, const char *egress, struct error *err)
+static int write_rules(const struct remote *r, struct arena *a, struct buf *out, const char *egress,
+                       struct error *err)
 {
 	struct sandbox_egress rules = {NULL};
 
-	if (egress && *egress && sandbox_egress_parse(a, egress, &rules, err) < 0)
+	if (egress && *egress &&
+	    (remote_rules_check(r, egress, err) < 0 ||
+	     sandbox_egress_parse(a, egress, &rules, err) < 0))
 		return -1;
 	json_add_texts(out, "allowOut", rules.allow);
 	json_add_texts(out, "denyOut", rules.deny);
@@ -144,7 +147,7 @@ static int write_create(struct remote *r, struct arena *a, struct buf *out,
 	json_begin_object(out, "network");
 	json_add_bool(out, "allowPublicTraffic", !r->own->is_secure);
 	if (has_internet && spec->egress && *spec->egress &&
-	    write_rules(a, out, spec->egress, err) < 0)
+	    write_rules(r, a, out, spec->egress, err) < 0)
 		return -1;
 	json_end_object(out);
 	json_end_object(out);
@@ -345,7 +348,7 @@ static int e2b_filter(struct remote *r, const struct remote_sandbox *s, const ch
 	AUTO(buf_done) struct buf body = BUF(256 * 1024);
 
 	json_begin_object(&body, NULL);
-	if (write_rules(&arena, &body, egress, err) < 0)
+	if (write_rules(r, &arena, &body, egress, err) < 0)
 		return -1;
 	json_end_object(&body);
 	const struct remote_call call = {.method = "PUT",

@@ -422,6 +422,8 @@ int kubernetes_check_rules(const struct remote *r, const struct sandbox_spec *sp
 	const struct kubernetes_options *o = as_kubernetes(r)->options;
 	bool has_rules = spec->egress && *spec->egress;
 
+	if (has_rules && remote_rules_check(r, spec->egress, err) < 0)
+		return -1;
 	if (has_rules && sandbox_egress_has_names(spec->egress))
 		return FAIL(err, ERROR_UNSUPPORTED,
 		            "provider '%s' keeps a sandbox from addresses, not from names: a "

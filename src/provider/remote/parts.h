@@ -70,6 +70,10 @@ void remote_agent_token(const struct remote *r, const char *name, char *ret);
 /* The name that the token of a sandbox's agent is made from. */
 const char *remote_agent_name(const struct remote *r, const struct remote_sandbox *s);
 
+/* rules.c: ERROR_UNSUPPORTED for rules of the network that only a gateway of this server could
+ * hold. */
+MUST_CHECK int remote_rules_check(const struct remote *r, const char *egress, struct error *err);
+
 /* call.c */
 /* Fills *ret for an accepted status; buf_done(&ret->body) by the caller. All others become err:
  * code and text by the status and the service's message. */
