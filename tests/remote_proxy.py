@@ -165,6 +165,10 @@ class Account:
         with contextlib.closing(self.server.api()) as api:
             return [row["name"] for row in api.get("/api/sandbox/snapshots")["items"]]
 
+    def volumes(self):
+        with contextlib.closing(self.server.api()) as api:
+            return [row["name"] for row in api.get("/api/sandbox/volumes")["items"]]
+
     def options(self, **options):
         return ";".join(f"{name}={value}" for name, value in options.items())
 

@@ -38,6 +38,7 @@ struct provider_volume_state {
 };
 
 struct volume_ops {
+	bool is_with_create; /* a sandbox has its volumes from its creation on: no later changes */
 	int (*run)(struct provider *p, const struct provider_volume *request, int64_t deadline,
 	           struct provider_volume_state *ret, struct error *err);
 	/* All volumes; `running` is false. */

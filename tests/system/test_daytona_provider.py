@@ -11,12 +11,14 @@ import pytest
 import atoll
 import remote_proxy
 import remote_snapshots
+import remote_volumes
 import small_root
 import specifications
 
 pytestmark = [pytest.mark.providers, pytest.mark.needs_root]
 PATH = "/api/sandbox/instances"
 API = "/daytona/api"
+NOWHERE = "192.0.2.1/32"
 
 
 class Account(remote_proxy.Account):
@@ -80,9 +82,82 @@ def test_a_sandbox_lives_in_the_account(api, account):
     assert [row["state"] for row in account.rows()] == ["stopped"]
     assert api.post(f"{PATH}/{box}/start")["state"] == "started"
     assert api.exec(box, "wc -c < data.bin")["stdout"].strip() == "1000000"
-    assert {"stats", "keep a sandbox from addresses"} <= set(api.get(f"{PATH}/{box}")["unsupported"])
+    assert {"limit resources", "keep pools"} <= set(api.get(f"{PATH}/{box}")["unsupported"])
     api.remove(box)
     assert account.rows() == []
+
+
+# ---- the network: the service has lists of what is allowed ----
+
+
+def lists(account):
+    """What the service was told to allow; None: everything."""
+    (row,) = account.rows()
+    assert row["egress"]["deny"] in ([], ["0.0.0.0/0"]), row["egress"]
+    return row["egress"]["allow"] if row["egress"]["deny"] else None
+
+
+@pytest.mark.parametrize("rules, allowed", [
+    ({}, None), ({"allow": ["1.1.1.1"]}, None),
+    ({"allow": ["1.1.1.1", "10.0.0.0/8"], "deny": ["0.0.0.0/0"]}, ["1.1.1.1/32", "10.0.0.0/8"]),
+    ({"deny": ["0.0.0.0/1"]}, ["128.0.0.0/1"]),
+    ({"deny": ["128.0.0.0/2"], "allow": ["160.0.0.0/3"]}, ["0.0.0.0/1", "160.0.0.0/3", "192.0.0.0/2"]),
+    ({"allow": ["example.com", "*.example.org"], "deny": ["0.0.0.0/0"]}, [NOWHERE, "example.com", "*.example.org"]),
+    ({"deny": ["0.0.0.0/0"]}, [NOWHERE])])
+def test_rules_become_lists_of_the_service(api, account, rules, allowed):
+    with api.sandbox(provider="far", internet=True, **({"egress": rules} if rules else {})):
+        found = lists(account)
+        assert found == allowed or sorted(found) == sorted(allowed), found
+
+
+def test_rules_change_and_go_while_it_runs(api, account):
+    with api.sandbox(provider="far", internet=True, egress={"allow": ["example.com"], "deny": ["0.0.0.0/0"]}) as box:
+        assert sorted(lists(account)) == [NOWHERE, "example.com"]
+        for rules, allowed in [({"allow": ["1.1.1.1"], "deny": ["0.0.0.0/0"]}, ["1.1.1.1/32"]), ({"deny": ["0.0.0.0/0"]}, [NOWHERE]),
+                               ({}, ["0.0.0.0/0"])]:
+            api.call("PUT", f"{PATH}/{box}/egress", rules)
+            assert lists(account) == allowed
+        assert api.exec(box, "echo on")["stdout"] == "on\n"
+
+
+def test_a_change_that_the_service_refuses_leaves_the_rules(api, account):
+    with api.sandbox(provider="far", internet=True, egress={"allow": ["1.1.1.1"], "deny": ["0.0.0.0/0"]}) as box:
+        account.proxy.fault = lambda method, target: (400, []) if target.endswith("/network-settings") else None
+        assert refused(api.call, "PUT", f"{PATH}/{box}/egress", {}).status >= 400
+        account.proxy.fault = None
+        assert api.get(f"{PATH}/{box}")["egress"] == {"allow": ["1.1.1.1"], "deny": ["0.0.0.0/0"]}
+        assert lists(account) == ["1.1.1.1/32"]
+
+
+@pytest.mark.parametrize("rules, says", [
+    ({"deny": [f"10.0.{number}.1" for number in range(20)]}, "more than 100 ranges"),
+    ({"deny": ["0.0.0.0/0"], "mode": "ask"}, "mode 'ask'"), ({"allow": ["example.com"], "deny": ["0.0.0.0/0"], "mode": "watch"}, "mode 'watch'")])
+def test_rules_that_the_service_does_not_know_are_refused_before_the_create(api, account, rules, says):
+    before = len(account.proxy.seen)
+    failure = refused(api.create, provider="far", internet=True, egress=rules)
+    assert failure.status == 501 and says in failure.message, failure
+    assert [row for row in account.proxy.seen[before:] if row[1] == "POST"] == [] and account.rows() == []
+    with api.sandbox(provider="far", internet=True) as box:
+        failure = refused(api.call, "PUT", f"{PATH}/{box}/egress", rules)
+        assert failure.status == 501 and says in failure.message, failure
+
+
+# ---- figures ----
+
+
+def test_figures_are_those_of_the_service(api):
+    with api.sandbox(provider="far", internet=False) as box:
+        api.exec(box, "head -c 3000000 /dev/zero > file")
+        found = atoll.wait_for(lambda: (stats := api.get(f"{PATH}/{box}/stats")) and stats["memory_bytes"] and stats, 60, "figures")
+        assert found["memory_limit_bytes"] >= found["memory_bytes"] > 0 and found["uptime_ms"] > 0, found
+
+
+def test_figures_that_are_strange_are_none(api, account):
+    with api.sandbox(provider="far", internet=False) as box:
+        account.proxy.fault = lambda method, target: (500, []) if "/telemetry/" in target else None
+        assert atoll.wait_for(lambda: [row for row in account.proxy.seen if "/telemetry/" in row[2]], 30, "a question for figures")
+        assert api.get(f"{PATH}/{box}/stats")["uptime_ms"] >= 0
+        assert api.exec(box, "echo on")["stdout"] == "on\n"
 
 
 # ---- snapshots: the first provider of a server keeps them ----
@@ -113,6 +188,22 @@ def test_a_sandbox_is_forked_in_the_account(alone):
 
 def test_an_existing_sandbox_gets_no_other_files(alone):
     remote_snapshots.check_reset_is_refused(alone)
+
+
+# ---- volumes: the same ----
+
+
+def test_a_volume_is_one_of_the_account(alone, account):
+    remote_volumes.check_life(alone, account, has_subpaths=True)
+
+
+@pytest.mark.parametrize("fault", ["cut", "lost"])
+def test_a_volume_whose_answer_is_lost_leaves_nothing_in_the_account(alone, account, fault):
+    remote_volumes.check_lost_answer(alone, account, fault)
+
+
+def test_mounts_that_the_service_does_not_know_are_refused(alone, account):
+    remote_volumes.check_refusals(alone, account)
 
 
 @pytest.mark.parametrize("fault, says", [("cut", "Daytona"), ("half", "Daytona"), ("lost", "Daytona"), ((500, []), "500"), ((401, []), "daytona_api_key")])
@@ -188,6 +279,9 @@ def test_all_that_is_asked_is_as_specified(tmp_path):
             api.exec(box, "true")
             for verb in ("pause", "resume", "stop", "start"):
                 api.post(f"{PATH}/{box}/{verb}")
+            atoll.wait_for(lambda: any("/telemetry/" in name for name in asked), 30, "a question for figures")
+        with api.sandbox(provider="far", internet=True, egress={"allow": ["1.1.1.1", "example.com"], "deny": ["0.0.0.0/0"]}) as box:
+            api.call("PUT", f"{PATH}/{box}/egress", {})
         assert account.proxy.refused == []
         assert {"POST /sandbox", "GET /sandbox", "DELETE /sandbox/{sandboxIdOrName}", "/process/execute", "/files/bulk-upload"} <= asked, asked
     finally:

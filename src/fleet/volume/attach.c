@@ -19,6 +19,12 @@ static int begin_change(struct fleet *f, struct arena *a, const struct fleet_ref
 	    operation_find_and_begin(f, a, ref, ret, err) < 0 ||
 	    sandbox_require(f, &ret->record, PROVIDER_CAN_VOLUME, err) < 0)
 		return -1;
+	if (ret->ops->volumes->is_with_create) {
+		(void)FAIL(err, ERROR_UNSUPPORTED,
+		           "provider '%s' cannot do this: change the volumes of a sandbox",
+		           ret->record.provider);
+		return FAIL_HINT(err, "name volumes when you create a sandbox");
+	}
 	if (ret->record.actual == SANDBOX_STOPPED || sandbox_is_alive(&ret->record))
 		return 0;
 	error_set(err, ERROR_CONFLICT, 0, HERE, "sandbox '%s' is %s: its volumes stay as they are",

@@ -10,6 +10,7 @@
 #include "json/json.h"
 #include "json/write.h"
 #include "provider/remote/snapshots.h"
+#include "provider/remote/volumes.h"
 
 #define LABEL_SERVER "atoll_server"
 #define PAUSES_MAX 3
@@ -22,7 +23,6 @@
 #define LOOK_FIRST_MS 50
 #define LOOK_MAX_MS 1000
 #define GIB_MB 1024
-#define NOWHERE "192.0.2.1/32" /* of documentation (RFC 5737) */
 
 static const int gone_is_fine[] = {404, 0}, already[] = {404, 409, 0};
 
@@ -175,13 +175,25 @@ static int find_access(struct remote *r, struct arena *a, const struct json_valu
 	return 0;
 }
 
-static void write_network(const struct remote *r, struct buf *out, const struct sandbox_spec *spec)
+static void write_volumes(const struct remote *r, struct buf *out, const struct sandbox_spec *spec)
 {
-	bool is_blocked = spec->network == SANDBOX_NETWORK_BLOCKED;
+	char name[REMOTE_SNAPSHOT_NAME_SIZE];
 
-	json_add_bool(out, "networkBlockAll", is_blocked && !r->own->blocks_by_list);
-	if (is_blocked && r->own->blocks_by_list)
-		json_add_text(out, "networkAllowList", NOWHERE);
+	if (spec->mount_count == 0)
+		return;
+	json_begin_list(out, "volumes");
+	for (size_t i = 0; i < spec->mount_count; i++) {
+		const struct sandbox_mount *mount = &spec->mounts[i];
+
+		remote_volume_name(r, mount->volume_id, name);
+		json_begin_object(out, NULL);
+		json_add_text(out, "volumeId", name);
+		json_add_text(out, "mountPath", mount->path);
+		if (mount->subpath && *mount->subpath)
+			json_add_text(out, "subpath", mount->subpath);
+		json_end_object(out);
+	}
+	json_end_list(out);
 }
 
 static int write_create(struct remote *r, struct arena *a, struct buf *out,
@@ -189,6 +201,8 @@ static int write_create(struct remote *r, struct arena *a, struct buf *out,
 {
 	char snapshot[REMOTE_SNAPSHOT_NAME_SIZE];
 	const char *image = snapshot;
+	const struct daytona_rules network = {
+	        .is_blocked = spec->network == SANDBOX_NETWORK_BLOCKED, .egress = spec->egress};
 
 	if (spec->snapshot)
 		remote_snapshot_name(r, spec->snapshot, snapshot);
@@ -201,7 +215,9 @@ static int write_create(struct remote *r, struct arena *a, struct buf *out,
 	if (*r->own->target)
 		json_add_text(out, "target", r->own->target);
 	json_add_bool(out, "public", false);
-	write_network(r, out, spec);
+	if (daytona_network_write(r, a, out, &network, err) < 0)
+		return -1;
+	write_volumes(r, out, spec);
 	json_add_whole(out, "autoStopInterval", 0);
 	json_add_whole(out, "autoPauseInterval", REMOTE_LEASE_S / 60);
 	json_add_whole(out, "autoDeleteInterval", -1);
@@ -468,11 +484,14 @@ static const struct remote_kind kind = {
         .pause = daytona_pause,
         .resume = daytona_resume,
         .renew = daytona_renew,
+        .usage = daytona_usage,
+        .filter = daytona_filter,
         .put_file = daytona_put_file,
         .run = daytona_run,
         .reach = daytona_reach,
         .check = daytona_check,
         .snapshots = &daytona_account_snapshots,
+        .volumes = &daytona_account_volumes,
 };
 
 static int daytona_open(const struct provider_options *options, struct provider **ret,
@@ -481,15 +500,18 @@ static int daytona_open(const struct provider_options *options, struct provider 
 	return remote_open(&kind, &provider_daytona, options->remote, options, ret, err);
 }
 
-/* Figures are not claimed: the service tells them for one sandbox at a time. */
 const struct provider_ops provider_daytona = {
         .name = "daytona",
         .isolation = "remote",
         .abilities = PROVIDER_CAN_STOP | PROVIDER_CAN_EXEC | PROVIDER_CAN_PTY | PROVIDER_CAN_FILES |
                      PROVIDER_CAN_BLOCK_NETWORK | PROVIDER_CAN_ISOLATE | PROVIDER_SURVIVES |
-                     PROVIDER_CAN_PAUSE | PROVIDER_CAN_DIAL | PROVIDER_CAN_SNAPSHOT,
+                     PROVIDER_CAN_PAUSE | PROVIDER_CAN_DIAL | PROVIDER_CAN_SNAPSHOT |
+                     PROVIDER_CAN_STATS | PROVIDER_CAN_FILTER | PROVIDER_CAN_VOLUME,
         .open = daytona_open,
         .change = remote_change,
+        .filter = remote_filter,
+        .stats = remote_stats,
         .snapshots = &remote_snapshots,
+        .volumes = &remote_volumes,
         REMOTE_PROVIDER_OPS,
 };

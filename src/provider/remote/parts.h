@@ -5,6 +5,13 @@
 #include "provider/entries.h"
 #include "provider/remote/remote.h"
 
+/* A program that is started in a sandbox and ends soon. */
+struct remote_program {
+	const char *script; /* of /bin/sh */
+	const char *token;  /* value of AGENT_TOKEN_VARIABLE */
+	int64_t deadline;
+};
+
 /* What a running sandbox uses. */
 struct remote_usage {
 	int64_t sampled_unix_ms;
@@ -69,6 +76,10 @@ MUST_CHECK int remote_agent_start(struct remote *r, const struct remote_sandbox 
 void remote_agent_token(const struct remote *r, const char *name, char *ret);
 /* The name that the token of a sandbox's agent is made from. */
 const char *remote_agent_name(const struct remote *r, const struct remote_sandbox *s);
+
+/* volumes.c: ERROR_UNSUPPORTED for mounts that the service does not know. */
+MUST_CHECK int remote_mounts_check(const struct remote *r, const struct sandbox_spec *spec,
+                                   struct error *err);
 
 /* rules.c: ERROR_UNSUPPORTED for rules of the network that only a gateway of this server could
  * hold. */

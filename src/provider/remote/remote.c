@@ -49,10 +49,7 @@ static int check_spec(struct provider *p, const struct sandbox_spec *spec, struc
 	if (spec->snapshot && !as_remote(p)->kind->snapshots)
 		return FAIL(err, ERROR_UNSUPPORTED, "provider '%s' cannot do this: %s", name,
 		            provider_ability_name(PROVIDER_CAN_SNAPSHOT));
-	if (spec->mount_count > 0)
-		return FAIL(err, ERROR_UNSUPPORTED, "provider '%s' cannot do this: %s", name,
-		            provider_ability_name(PROVIDER_CAN_VOLUME));
-	return 0;
+	return remote_mounts_check(as_remote(p), spec, err);
 }
 
 /* Before the first list, and where another server may have made the sandbox since the last one, a

@@ -41,7 +41,9 @@ struct remote_carrier;       /* provider/remote/carrier.h */
 struct remote_snapshot_kind; /* provider/remote/snapshots.h */
 struct json_value;
 struct remote;
-struct remote_usage; /* provider/remote/parts.h */
+struct remote_program;     /* provider/remote/parts.h */
+struct remote_usage;       /* provider/remote/parts.h */
+struct remote_volume_kind; /* provider/remote/volumes.h */
 
 enum remote_state { REMOTE_RUNNING, REMOTE_PAUSED, REMOTE_STOPPED };
 
@@ -92,13 +94,6 @@ struct remote_reach {
 	char inner[REMOTE_URL_MAX], credential[REMOTE_CREDENTIAL_MAX];
 };
 
-/* A program that is started in a sandbox and ends soon. */
-struct remote_program {
-	const char *script; /* of /bin/sh */
-	const char *token;  /* value of AGENT_TOKEN_VARIABLE */
-	int64_t deadline;
-};
-
 /* What a service can do, and how. All but `describe` and `reach` make calls, on a worker or on the
  * thread of watch.c. */
 struct remote_kind {
@@ -109,6 +104,7 @@ struct remote_kind {
 	bool is_agent_named; /* an agent's token is made from the service's id, not from ours */
 	const struct remote_carrier *carrier;         /* or NULL */
 	const struct remote_snapshot_kind *snapshots; /* or NULL */
+	const struct remote_volume_kind *volumes;     /* or NULL */
 	bool renews_stopped;                          /* a stopped sandbox has a lease, too */
 	int64_t look_ms; /* at least, between two lists of the account that nothing has asked for */
 	/* In place of a check of the options: finds URL and credential. `finish` ends its threads,
