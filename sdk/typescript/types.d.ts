@@ -3739,7 +3739,7 @@ export interface Usage {
 
 /** Usage of one group */
 export interface UsageSum {
-  /** id, template, user, run, reason, day or value of the label */
+  /** id, template, user, run, conversation, reason, day or value of the label */
   group: string;
   /** name of the project, key or sandbox, also of a deleted one while lists can show it; null: not known */
   name: string | null;
@@ -3796,8 +3796,8 @@ export interface BudgetList {
 /** A spending limit and the amount spent */
 export interface Budget {
   id: string;
-  scope: "project" | "key" | "sandbox";
-  /** id of the project, key or sandbox */
+  scope: "project" | "key" | "sandbox" | "run" | "label" | "conversation";
+  /** id of the project, key or sandbox; or the run, NAME=VALUE of the label, or the conversation */
   subject: string;
   window: "total" | "day" | "month";
   limit_usd: number;
@@ -3814,12 +3814,12 @@ export interface Budget {
 /** A spending limit */
 export interface BudgetCreate {
   /** what the budget covers (default project) */
-  scope?: "project" | "key" | "sandbox";
+  scope?: "project" | "key" | "sandbox" | "run" | "label" | "conversation";
   /** period in UTC; total never restarts (default month) */
   window?: "total" | "day" | "month";
   /** fraction of the limit at which a warning is sent (default 0.8) */
   warn_at?: number;
-  /** id of the key, or name or id of the sandbox */
+  /** id of the key, name or id of the sandbox, run of the header Atoll-Run, NAME=VALUE of a label, or conversation of the header Atoll-Conversation or of tool calls */
   subject?: string;
   /** US dollars */
   limit_usd: number;

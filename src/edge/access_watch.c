@@ -126,6 +126,14 @@ static void run_pass(struct worker_task *task)
 	loop_post(p->watch->api->loop, &p->done);
 }
 
+/* A call into a sandbox whose run or conversation has spent its budget: only ending it ends the
+ * spending. */
+static bool is_over_budget(const struct request *rq, struct error *err)
+{
+	return rq->caller && rq->route && rq->route->scope == SCOPE_SANDBOX_WRITE &&
+	       api_check_budgets(rq, err) < 0;
+}
+
 /* A stream that began after the pass has no claim in it. */
 static int check_stream(void *context, const struct request *rq, struct error *err)
 {
@@ -139,7 +147,9 @@ static int check_stream(void *context, const struct request *rq, struct error *e
 	if (!claim)
 		return 0;
 	if (!claim->is_refused)
-		return account_require(&claim->as, access.scope, err);
+		return account_require(&claim->as, access.scope, err) < 0 || is_over_budget(rq, err)
+		               ? -1
+		               : 0;
 	*err = claim->why;
 	return -1;
 }
@@ -158,7 +168,7 @@ static void on_pass_done(struct loop_task *task)
 	unsigned ended = server_review_streams(w->api->server, check_stream, p);
 
 	if (ended)
-		log_info("open streams were ended: their callers lost access",
+		log_info("open streams were ended: their callers lost access, or a budget is spent",
 		         NUMBER("streams", ended));
 	atomic_fetch_add(&w->ended, ended);
 	w->pass = NULL;

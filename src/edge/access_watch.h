@@ -6,6 +6,8 @@
  * every ACCESS_CHECK_MS for changes of other servers and for expiry. A worker does this with one
  * query for each different caller. An open stream is no use of its session.
  *
+ * The same passes cut off calls of a run or a conversation whose budget is spent.
+ *
  * When the store cannot answer, the streams go on until it can. */
 #pragma once
 

@@ -109,9 +109,14 @@ bool api_can_park(const struct request *rq);
 struct fleet_awaited api_awaited(const struct request *rq);
 /* For fleet_ref.awaited; NULL in a copy of a request. */
 const struct fleet_awaited *api_awaited_if_parking(struct request *rq);
-/* Describes the use of a sandbox for the meter: by the header Atoll-Run, the called tool, or the
- * path. The texts are the request's. */
+/* Describes the use of a sandbox for the meter: by the headers Atoll-Run and Atoll-Conversation,
+ * the called tool, or the path. The texts are the request's. ERROR_BUDGET if a budget of the run or
+ * the conversation is spent. */
 MUST_CHECK int api_describe_use(const struct request *rq, struct fleet_use *ret, struct error *err);
+/* The same refusals, for a request that makes or starts a sandbox. */
+MUST_CHECK int api_check_budgets(const struct request *rq, struct error *err);
+/* A conversation that the body names, in place of that of the header; NULL changes nothing. */
+void api_set_conversation(const struct request *rq, const char *conversation);
 
 /* The id of the sandbox that a filter names. A valid id is returned as it is, because deleted
  * sandboxes still have events, snapshots and usage. NULL stays NULL. Without a project the name is

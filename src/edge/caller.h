@@ -20,6 +20,8 @@ struct api_caller {
 	const char *failure;      /* the surface's name for this failure; or NULL */
 	const char *leased_id;    /* sandbox that was opened for a lease; or NULL. See session.h */
 	const char *run;          /* header Atoll-Run, in a copy of a request; or NULL */
+	const char *conversation; /* of the called tool or command, and in a copy of a request;
+	                             NULL: the header Atoll-Conversation */
 	enum usage_reason reason; /* of the called tool; 0: the path decides */
 	const char *address;      /* api_server_address, in a copy of a request; or NULL */
 	const char *share;        /* queue of a caller without a key; or NULL */
@@ -35,3 +37,6 @@ MUST_CHECK int api_admit_request(struct request *rq, const char *id, struct api_
 
 /* How a call of a route with this path is metered; USAGE_EXEC unless the path says more. */
 enum usage_reason api_use_reason(const char *path);
+/* The conversation that the request is metered for: that of the called tool or of the header. A
+ * name that no budget can have counts as none. NULL: none. */
+const char *api_used_conversation(const struct request *rq);

@@ -7,6 +7,7 @@
 
 #include "edge/access_watch.h"
 #include "edge/api.h"
+#include "fleet/usage/meters.h"
 #include "http/server/http.h"
 #include "sandbox/quota.h"
 #include "sign_in/sign_in.h"
@@ -150,4 +151,5 @@ void api_meter_write_access(const struct api *api, struct buf *out)
 	         "access.\n# TYPE atoll_streams_ended_total counter\n"
 	         "atoll_streams_ended_total %" PRIu64 "\n",
 	         c.made, c.refused, c.limited, c.forged, access_watch_ended(api->access));
+	budgets_write_metrics(api->fleet, out);
 }

@@ -24,5 +24,6 @@ uint64_t api_meter_ping_failures(const struct api_meter *m);
  * sandbox/quota.h. Loop thread. */
 void api_meter_write(const struct api_meter *m, struct buf *out);
 struct api;
-/* atoll_sign_ins_total, atoll_csrf_refused_total and atoll_streams_ended_total. */
+/* atoll_sign_ins_total, atoll_csrf_refused_total, atoll_streams_ended_total and
+ * atoll_budget_refusals_total. */
 void api_meter_write_access(const struct api *api, struct buf *out);

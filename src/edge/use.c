@@ -62,51 +62,6 @@ bool api_can_park(const struct request *rq)
 	return rq->exchange != NULL;
 }
 
-enum usage_reason api_use_reason(const char *path)
-{
-	/* The first part that the path contains decides. */
-	static const struct {
-		const char *part;
-		enum usage_reason reason;
-	} parts[] = {
-	        {"/files", USAGE_FILE_OPS},
-	        {"/code", USAGE_CODE},
-	        {"/terminal", USAGE_TERMINAL},
-	        {"/windows", USAGE_TERMINAL},
-	        {"/process/pty", USAGE_TERMINAL},
-	        {"/process/interpreter", USAGE_CODE},
-	        {"/v1/sandbox/execute", USAGE_CODE},
-	        {"/v1/sandbox/read", USAGE_FILE_OPS},
-	        {"/v1/sandbox/write", USAGE_FILE_OPS},
-	        {"/v1/sandbox/grep", USAGE_FILE_OPS},
-	        {"/v1/sandbox/glob", USAGE_FILE_OPS},
-	        {"/v1/sandbox/sessions/:tenant/:session/copy", USAGE_FILE_OPS},
-	};
-
-	for (size_t i = 0; i < COUNT_OF(parts); i++)
-		if (strstr(path, parts[i].part))
-			return parts[i].reason;
-	return USAGE_EXEC;
-}
-
-static enum usage_reason reason_of(const struct request *rq)
-{
-	const struct api_caller *caller = rq->caller;
-
-	return caller->reason != USAGE_IDLE ? caller->reason : api_use_reason(rq->route->path);
-}
-
-int api_describe_use(const struct request *rq, struct fleet_use *ret, struct error *err)
-{
-	const struct api_caller *caller = rq->caller;
-	const char *run = rq->exchange ? request_header(rq, "Atoll-Run") : caller->run;
-
-	if (run && usage_run_check(run, err) < 0)
-		return FAIL_CONTEXT(err, "Atoll-Run");
-	*ret = (struct fleet_use){api_key_id(rq), run, run ? USAGE_AGENT_RUN : reason_of(rq)};
-	return 0;
-}
-
 struct fleet_awaited api_awaited(const struct request *rq)
 {
 	struct request_awaited awaited = request_awaited(rq);
@@ -166,6 +121,7 @@ void api_request_copy(const struct request *rq, struct arena *a, struct request 
 	const struct api_caller *caller = rq->caller;
 	struct api_caller *kept = ARENA_NEW(a, struct api_caller);
 	const char *run = request_header(rq, "Atoll-Run"), *address = api_server_address(rq);
+	const char *conversation = api_used_conversation(rq);
 
 	*kept = *caller;
 	kept->account.key_id = arena_text(a, caller->account.key_id);
@@ -173,6 +129,7 @@ void api_request_copy(const struct request *rq, struct arena *a, struct request 
 	kept->account.user_id = arena_text(a, caller->account.user_id);
 	kept->own_project = arena_text(a, caller->own_project);
 	kept->run = run ? arena_text(a, run) : NULL;
+	kept->conversation = conversation ? arena_text(a, conversation) : NULL;
 	kept->address = address ? arena_text(a, address) : NULL;
 	kept->slot = NULL;
 	kept->leased_id = NULL;

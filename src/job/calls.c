@@ -7,6 +7,7 @@
 #include "fleet/lifecycle/hold.h"
 #include "job/parts.h"
 #include "provider/compute.h"
+#include "sandbox/usage_reason.h"
 #include "store/sandbox_record.h"
 #include "wire/agent.h"
 
@@ -21,7 +22,7 @@ int job_find(struct jobs *jobs, struct arena *a, const struct job_ref *ref, stru
 {
 	struct job_loss loss;
 
-	if (job_conversation_check(ref->conversation, err) < 0 ||
+	if (usage_conversation_check(ref->conversation, err) < 0 ||
 	    store_job_find(jobs->store, a, ref, ret, err) < 0)
 		return -1;
 	loss = job_find_loss(a, ret);

@@ -62,10 +62,6 @@ struct channel_record;
 MUST_CHECK int job_channel_check(const struct channel_record *r, bool allow_private,
                                  struct error *err);
 
-#define JOB_CONVERSATION_MAX 128
-/* 1..128 of [A-Za-z0-9._:@/+=-]; NULL and "" are fine: none. */
-MUST_CHECK int job_conversation_check(const char *conversation, struct error *err);
-
 /* The files that are kept when the process has ended: those made or changed below root/folder. A
  * lost job keeps none. */
 struct job_keep {

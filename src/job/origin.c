@@ -124,26 +124,3 @@ const char *job_origin_credential(const struct job_origin *origin)
 {
 	return origin->credential ? origin->credential : types[origin->type];
 }
-
-static bool is_conversation_byte(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       (c && strchr("._:@/+=-", c));
-}
-
-int job_conversation_check(const char *conversation, struct error *err)
-{
-	size_t size = conversation ? strlen(conversation) : 0;
-
-	if (size > JOB_CONVERSATION_MAX)
-		return FAIL(err, ERROR_INVALID, "a conversation has at most %d bytes",
-		            JOB_CONVERSATION_MAX);
-	for (size_t i = 0; i < size; i++) {
-		if (is_conversation_byte(conversation[i]))
-			continue;
-		(void)FAIL(err, ERROR_INVALID, "a conversation's name holds no such byte as 0x%02x",
-		           (unsigned char)conversation[i]);
-		return FAIL_HINT(err, "letters, digits and ._:@/+=- are fine");
-	}
-	return 0;
-}

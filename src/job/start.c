@@ -12,6 +12,7 @@
 #include "json/json.h"
 #include "provider/agent_reader.h"
 #include "provider/provider.h"
+#include "sandbox/usage_reason.h"
 #include "store/channels.h"
 #include "wire/agent_jobs.h"
 #include "store/sandbox_record.h"
@@ -244,7 +245,7 @@ int job_start(struct jobs *jobs, struct arena *a, const struct job_request *requ
 	int result;
 
 	if (sandbox_require(jobs->fleet, request->sandbox, PROVIDER_CAN_EXEC, err) < 0 ||
-	    job_conversation_check(request->conversation, err) < 0 ||
+	    usage_conversation_check(request->conversation, err) < 0 ||
 	    check_origin(jobs, a, request, err) < 0)
 		return -1;
 	fill_draft(jobs, a, &draft);

@@ -42,6 +42,29 @@ int usage_run_check(const char *run, struct error *err)
 	            USAGE_RUN_MAX);
 }
 
+static bool is_conversation_byte(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       (c && strchr("._:@/+=-", c));
+}
+
+int usage_conversation_check(const char *conversation, struct error *err)
+{
+	size_t size = conversation ? strlen(conversation) : 0;
+
+	if (size > USAGE_CONVERSATION_MAX)
+		return FAIL(err, ERROR_INVALID, "a conversation has at most %d bytes",
+		            USAGE_CONVERSATION_MAX);
+	for (size_t i = 0; i < size; i++) {
+		if (is_conversation_byte(conversation[i]))
+			continue;
+		(void)FAIL(err, ERROR_INVALID, "a conversation's name holds no such byte as 0x%02x",
+		           (unsigned char)conversation[i]);
+		return FAIL_HINT(err, "letters, digits and ._:@/+=- are fine");
+	}
+	return 0;
+}
+
 static int64_t larger_of(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
@@ -168,7 +191,9 @@ void money_write(struct buf *out, int64_t micro)
 }
 
 static const char *const scopes[] = {
-        [BUDGET_PROJECT] = "project", [BUDGET_KEY] = "key", [BUDGET_SANDBOX] = "sandbox"};
+        [BUDGET_PROJECT] = "project", [BUDGET_KEY] = "key",
+        [BUDGET_SANDBOX] = "sandbox", [BUDGET_RUN] = "run",
+        [BUDGET_LABEL] = "label",     [BUDGET_CONVERSATION] = "conversation"};
 _Static_assert(COUNT_OF(scopes) == BUDGET_SCOPE_COUNT, "a name per scope");
 
 const char *budget_scope_name(enum budget_scope scope)

@@ -84,7 +84,15 @@ static inline double money_to_usd(int64_t micro)
 /* "12.345678" */
 void money_write(struct buf *out, int64_t micro);
 
-enum budget_scope { BUDGET_PROJECT, BUDGET_KEY, BUDGET_SANDBOX, BUDGET_SCOPE_COUNT };
+enum budget_scope {
+	BUDGET_PROJECT,
+	BUDGET_KEY,
+	BUDGET_SANDBOX,
+	BUDGET_RUN,
+	BUDGET_LABEL, /* subject: "NAME=VALUE", of sandboxes */
+	BUDGET_CONVERSATION,
+	BUDGET_SCOPE_COUNT
+};
 const char *budget_scope_name(enum budget_scope scope);
 
 /* Days and months are those of UTC. */

@@ -24,3 +24,7 @@ const char *usage_reason_name(enum usage_reason reason);
 #define USAGE_RUN_MAX 64
 /* A run's label: 1..64 characters of [A-Za-z0-9._:/@-]. */
 MUST_CHECK int usage_run_check(const char *run, struct error *err);
+
+#define USAGE_CONVERSATION_MAX 128
+/* A conversation's name: up to 128 characters of [A-Za-z0-9._:@/+=-]. NULL and "" = none. */
+MUST_CHECK int usage_conversation_check(const char *conversation, struct error *err);

@@ -13,7 +13,8 @@ WORDS_OF(usage_reason, USAGE_REASON_COUNT)
 TEXTS_OF(usage_group, USAGE_GROUP_COUNT, [USAGE_BY_PROJECT] = "project", [USAGE_BY_KEY] = "key",
          [USAGE_BY_SANDBOX] = "sandbox", [USAGE_BY_RUN] = "run", [USAGE_BY_REASON] = "reason",
          [USAGE_BY_DAY] = "day", [USAGE_BY_TEMPLATE] = "template", [USAGE_BY_USER] = "user",
-         [USAGE_BY_NOTHING] = "total", [USAGE_BY_LABEL] = "label")
+         [USAGE_BY_NOTHING] = "total", [USAGE_BY_CONVERSATION] = "conversation",
+         [USAGE_BY_LABEL] = "label")
 WORDS_OF(budget_scope, BUDGET_SCOPE_COUNT)
 WORDS_OF(budget_window, BUDGET_WINDOW_COUNT)
 
@@ -251,7 +252,8 @@ static int run_budget_insert(struct store_connection *c, void *context, struct e
 		return -1;
 	if (held >= b->max)
 		return FAIL(err, ERROR_LIMIT, "the project has %u budgets already", b->max);
-	if (query_run(c, QUERY_BUDGET_INSERT, b->record, NULL, err) < 0)
+	if (query_run(c, QUERY_BUDGET_INSERT, b->record, NULL, err) < 0 ||
+	    query_run(c, QUERY_BUDGET_RECOUNT, b->record, NULL, err) < 0)
 		return -1;
 	return tell_budget(c, EVENT_BUDGET_CREATED, b->record, err);
 }

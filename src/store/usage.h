@@ -51,8 +51,9 @@ MUST_CHECK int store_storage_list(struct store *s, struct arena *a, int64_t befo
 
 struct usage_record {
 	const char *id, *project_id, *key_id, *sandbox_id;
-	const char *run;      /* "" = none */
-	const char *provider; /* of active time; NULL = "" */
+	const char *run;          /* "" = none */
+	const char *conversation; /* NULL = "": none */
+	const char *provider;     /* of active time; NULL = "" */
 	enum usage_reason reason;
 	int64_t hour;
 	int64_t active_ms, cpu_us, storage_mib_s, usd_micro;
@@ -83,12 +84,13 @@ enum usage_group {
 	USAGE_BY_TEMPLATE, /* by its name; "" = of removed sandboxes, and of stored objects */
 	USAGE_BY_USER,     /* member that owns the key */
 	USAGE_BY_NOTHING,  /* a single sum */
-	USAGE_BY_LABEL,    /* by the value of `label`; "" = without it, and as for templates */
+	USAGE_BY_CONVERSATION,
+	USAGE_BY_LABEL, /* by the value of `label`; "" = without it, and as for templates */
 	USAGE_GROUP_COUNT,
 };
 struct usage_query {
 	const char *project_id; /* NULL = all */
-	const char *key_id, *sandbox_id, *run;
+	const char *key_id, *sandbox_id, *run, *conversation;
 	int64_t from, to; /* hours that begin within from..to, `to` excluded */
 	enum usage_group group;
 	const char *label; /* its name; NULL unless USAGE_BY_LABEL */
@@ -134,7 +136,8 @@ MUST_CHECK int store_deposit_add(struct store *s, struct arena *a, const struct 
 struct budget_record {
 	const char *id, *project_id;
 	enum budget_scope scope;
-	const char *subject; /* id of the project, key or sandbox */
+	const char *subject; /* id of the project, key or sandbox; the run, NAME=VALUE of a label,
+	                        the conversation */
 	enum budget_window span;
 	int64_t limit_micro, warn_percent;
 	int64_t spent_micro, window_at; /* as of the last spending */

@@ -3936,7 +3936,7 @@ Usage = TypedDict("Usage", {
 class UsageSum(TypedDict):
     """Usage of one group"""
 
-    # id, template, user, run, reason, day or value of the label
+    # id, template, user, run, conversation, reason, day or value of the label
     group: str
     # name of the project, key or sandbox, also of a deleted one while lists can show it; null: not known
     name: str | None
@@ -3998,8 +3998,8 @@ class Budget(TypedDict):
     """A spending limit and the amount spent"""
 
     id: str
-    scope: Literal["project", "key", "sandbox"]
-    # id of the project, key or sandbox
+    scope: Literal["project", "key", "sandbox", "run", "label", "conversation"]
+    # id of the project, key or sandbox; or the run, NAME=VALUE of the label, or the conversation
     subject: str
     window: Literal["total", "day", "month"]
     limit_usd: float
@@ -4017,12 +4017,12 @@ class BudgetCreate(TypedDict):
     """A spending limit"""
 
     # what the budget covers (default project)
-    scope: NotRequired[Literal["project", "key", "sandbox"]]
+    scope: NotRequired[Literal["project", "key", "sandbox", "run", "label", "conversation"]]
     # period in UTC; total never restarts (default month)
     window: NotRequired[Literal["total", "day", "month"]]
     # fraction of the limit at which a warning is sent (default 0.8)
     warn_at: NotRequired[float]
-    # id of the key, or name or id of the sandbox
+    # id of the key, name or id of the sandbox, run of the header Atoll-Run, NAME=VALUE of a label, or conversation of the header Atoll-Conversation or of tool calls
     subject: NotRequired[str]
     # US dollars
     limit_usd: float

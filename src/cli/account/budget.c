@@ -15,15 +15,24 @@ static const struct listing_column columns[] = {
         {0},
 };
 
+/* The options that say what the budget is for are named like its scopes. */
+static const char *const scopes[] = {"key", "sandbox", "run", "label", "conversation"};
+
 static int add_subject(struct cli *cli, struct buf *body)
 {
-	const char *key = arguments_text(&cli->args, "key", NULL);
-	const char *sandbox = arguments_text(&cli->args, "sandbox", NULL);
+	const char *scope = NULL;
 
-	if (key && sandbox)
-		return FAIL(cli->err, ERROR_INVALID, "a budget has --key or --sandbox, not both");
-	body_add_text(body, "scope", key ? "key" : sandbox ? "sandbox" : NULL);
-	body_add_text(body, "subject", key ? key : sandbox);
+	for (size_t i = 0; i < COUNT_OF(scopes); i++) {
+		if (!arguments_text(&cli->args, scopes[i], NULL))
+			continue;
+		if (scope)
+			return FAIL(cli->err, ERROR_INVALID,
+			            "a budget has --%s or --%s, not both: make two budgets", scope,
+			            scopes[i]);
+		scope = scopes[i];
+	}
+	body_add_text(body, "scope", scope);
+	body_add_text(body, "subject", scope ? arguments_text(&cli->args, scope, NULL) : NULL);
 	return 0;
 }
 
@@ -34,6 +43,9 @@ static const struct command_option create_options[] = {
         {"key", "ID", "limit this key instead of the whole project", .member = ""},
         {"sandbox", "SANDBOX", "limit this sandbox only", .completion = COMPLETE_SANDBOX,
          .member = ""},
+        {"run", "RUN", "limit calls with this Atoll-Run", .member = ""},
+        {"label", "NAME=VALUE", "limit sandboxes with this label together", .member = ""},
+        {"conversation", "ID", "limit calls of this conversation", .member = ""},
         {0},
 };
 
@@ -60,6 +72,6 @@ static const struct cli_command children[] = {
 const struct cli_command command_budget = {
         .name = "budget",
         .usage = "COMMAND",
-        .about = "limit spending: a budget warns first, then stops sandboxes",
+        .about = "limit spending: a budget warns first, then stops sandboxes or refuses calls",
         .children = children,
 };

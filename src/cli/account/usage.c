@@ -59,7 +59,8 @@ static int run_usage(struct cli *cli)
 
 static const struct command_option options[] = {
         {"by", "GROUP",
-         "day (default), project, key, user, sandbox, template, run, reason, label or total",
+         "day (default), project, key, user, sandbox, template, run, conversation, reason, label "
+         "or total",
          .member = "group_by"},
         {"from", "TIME", "first day, such as 2026-11-01 (default: the first of the month)"},
         {"to", "TIME", "end (default: now)"},
@@ -67,6 +68,7 @@ static const struct command_option options[] = {
          .completion = COMPLETE_SANDBOX},
         {"label", "NAME", "with --by label: the label whose values group"},
         {"run", "LABEL", "only this run"},
+        {"conversation", "ID", "only this conversation"},
         {"csv", NULL, "as comma-separated values", .member = "format=csv"},
         {0},
 };

@@ -15,7 +15,7 @@ static bool is_own(const char *key)
 	return strncmp(key, OWN, strlen(OWN)) == 0;
 }
 
-static int check_label(const struct json_pair *label, struct error *err)
+int labels_check_one(const struct json_pair *label, struct error *err)
 {
 	size_t key = strlen(label->key), value = strlen(label->value);
 
@@ -23,6 +23,13 @@ static int check_label(const struct json_pair *label, struct error *err)
 		return FAIL(err, ERROR_INVALID,
 		            "a label has a key of 1 to %d and a value of up to %d bytes", KEY_MAX,
 		            VALUE_MAX);
+	return 0;
+}
+
+static int check_label(const struct json_pair *label, struct error *err)
+{
+	if (labels_check_one(label, err) < 0)
+		return -1;
 	if (!is_own(label->key))
 		return 0;
 	(void)FAIL(err, ERROR_INVALID,

@@ -15,12 +15,15 @@
 struct arena;
 struct error;
 struct json_map;
+struct json_pair;
 
 /* The label of a sandbox with the key of its lease. */
 #define LEASE_LABEL "atoll.lease"
 
 /* Refuses keys and values of a wrong size, and keys of own labels. */
 MUST_CHECK int labels_check(const struct json_map *labels, struct error *err);
+/* The sizes of any label, also of an own one. */
+MUST_CHECK int labels_check_one(const struct json_pair *label, struct error *err);
 /* All labels: those of callers, then the own ones. */
 struct json_map labels_join(struct arena *a, const struct json_map *labels,
                             const struct json_map *own);

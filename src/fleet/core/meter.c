@@ -24,10 +24,16 @@ void meter_free(struct meter *m)
 	free(m);
 }
 
+static const char *text_or_empty(const char *text)
+{
+	return text ? text : "";
+}
+
 static bool is_same(const struct meter_use *u, const struct fleet_use *use)
 {
-	return u->reason == use->reason && strcmp(u->key_id, use->key_id ? use->key_id : "") == 0 &&
-	       strcmp(u->run, use->run ? use->run : "") == 0;
+	return u->reason == use->reason && strcmp(u->key_id, text_or_empty(use->key_id)) == 0 &&
+	       strcmp(u->run, text_or_empty(use->run)) == 0 &&
+	       strcmp(u->conversation, text_or_empty(use->conversation)) == 0;
 }
 
 static struct meter_use *add_use(struct meter *m, const struct fleet_use *use)
@@ -44,8 +50,9 @@ static struct meter_use *add_use(struct meter *m, const struct fleet_use *use)
 	}
 	u = &m->uses[m->count++];
 	*u = (struct meter_use){.reason = use->reason};
-	snprintf(u->key_id, sizeof(u->key_id), "%s", use->key_id ? use->key_id : "");
-	snprintf(u->run, sizeof(u->run), "%s", use->run ? use->run : "");
+	snprintf(u->key_id, sizeof(u->key_id), "%s", text_or_empty(use->key_id));
+	snprintf(u->run, sizeof(u->run), "%s", text_or_empty(use->run));
+	snprintf(u->conversation, sizeof(u->conversation), "%s", text_or_empty(use->conversation));
 	return u;
 }
 
@@ -79,7 +86,7 @@ void meter_read(struct meter *m, struct meter *ret)
 
 	for (unsigned i = 0; i < m->count; i++) {
 		struct meter_use *u = &m->uses[i];
-		const struct fleet_use use = {u->key_id, u->run, u->reason};
+		const struct fleet_use use = {u->key_id, u->run, u->reason, u->conversation};
 
 		if (u->begun || u->open)
 			find_use(ret, &use)->begun += u->begun > u->open ? u->begun : u->open;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet/core/meter.h — the uses of a sandbox (key, run, reason) since its meter was read last.
+/* fleet/core/meter.h — the uses of a sandbox (key, run, conversation, reason) since its meter was
+ * read last.
  *
  * A meter belongs to an entry of the cache. After the entry is freed, it belongs to the cache's
  * list of ended meters. The mutex of the cache guards all of them. */
@@ -16,6 +17,7 @@ struct fleet_use;
 struct meter_use {
 	char key_id[ID_SIZE + 1];
 	char run[USAGE_RUN_MAX + 1];
+	char conversation[USAGE_CONVERSATION_MAX + 1];
 	enum usage_reason reason;
 	unsigned begun; /* since the last read */
 	unsigned open;  /* not ended yet */

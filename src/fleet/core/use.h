@@ -9,4 +9,5 @@ struct fleet_use {
 	const char *key_id;
 	const char *run; /* NULL: none */
 	enum usage_reason reason;
+	const char *conversation; /* NULL: none */
 };

@@ -268,7 +268,9 @@ int create_prepare(struct fleet *f, struct arena *a, struct resolved_create *res
                    struct error *err)
 {
 	const struct fleet_create *request = resolved->request;
-	const struct spender spender = {request->project_id, request->key_id, NULL};
+	const struct spender spender = {.project_id = request->project_id,
+	                                .key_id = request->key_id,
+	                                .labels = {&request->labels, &request->own_labels}};
 	struct fleet_create source = *request;
 
 	if (request_check(request, err) < 0 || budgets_check(f, &spender, err) < 0 ||

@@ -97,7 +97,7 @@ int lifecycle_renew_timeout(struct operation *op, struct error *err)
 int lifecycle_start(struct operation *op, int64_t begun_ns, struct error *err)
 {
 	const struct fleet_ref ref = {op->record.project_id, op->record.template_id};
-	const struct spender spender = {op->record.project_id, op->record.key_id, op->record.id};
+	const struct spender spender = spender_of_row(&op->record);
 	struct template_record t;
 
 	if (provider_require(op->provider, PROVIDER_CAN_STOP, err) < 0 ||

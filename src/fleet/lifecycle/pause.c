@@ -115,7 +115,7 @@ int lifecycle_resume(struct operation *op, struct error *err)
 {
 	struct fleet *f = op->fleet;
 	AUTO(gate_leave_auto) struct gate *inside = gate_enter(f->gate, err);
-	const struct spender spender = {op->record.project_id, op->record.key_id, op->record.id};
+	const struct spender spender = spender_of_row(&op->record);
 	struct operation_move started = {
 	        .to = SANDBOX_STARTED, .desired = SANDBOX_STARTED, .is_lazy = true};
 

@@ -51,7 +51,7 @@ static void finish_sandbox(struct fleet *f, const char *id)
 
 static bool is_spent(struct fleet *f, const struct sandbox_record *r)
 {
-	const struct spender spender = {r->project_id, r->key_id, r->id};
+	const struct spender spender = spender_of_row(r);
 
 	return budgets_check(f, &spender, &(struct error){0}) < 0;
 }

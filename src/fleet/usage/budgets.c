@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -6,38 +7,16 @@
 
 #include "base/bytes.h"
 #include "base/fault.h"
-#include "base/id.h"
 #include "fleet/core/fleet_state.h"
+#include "fleet/core/text_map.h"
 #include "fleet/usage/meters.h"
 #include "fleet/usage/meters_state.h"
 #include "fleet/usage/usage.h"
+#include "json/json.h"
 #include "sandbox/events.h"
 #include "store/events.h"
-#include "store/keys.h"
-#include "store/sandboxes.h"
+#include "store/sandbox_record.h"
 #include "store/usage.h"
-
-#define SUBJECT_KEY_SIZE 160
-
-static bool subject_key(char out[SUBJECT_KEY_SIZE], enum budget_scope scope, const char *subject)
-{
-	int size = snprintf(out, SUBJECT_KEY_SIZE, "%s/%s", budget_scope_name(scope), subject);
-
-	return size > 0 && size < SUBJECT_KEY_SIZE;
-}
-
-static const struct budget_record *find_spent(struct meters *m, enum budget_scope scope,
-                                              const char *subject)
-{
-	char key[SUBJECT_KEY_SIZE];
-	const struct budget_record *r;
-
-	if (!subject || !subject[0] || !subject_key(key, scope, subject))
-		return NULL;
-	r = map_find(&m->spent, key);
-	/* The window of the budget may have ended. */
-	return r && budget_spent(r, clock_unix_ms()) >= r->limit_micro ? r : NULL;
-}
 
 static const char *window_text(enum budget_window window)
 {
@@ -55,6 +34,102 @@ static int64_t window_end(enum budget_window window, int64_t now)
 	if (window == BUDGET_TOTAL)
 		return 0;
 	return budget_window_start(window, start + (window == BUDGET_DAY ? 1 : 32) * USAGE_DAY_MS);
+}
+
+#define SUBJECT_KEY_SIZE (BUDGET_SUBJECT_MAX + 128)
+
+static bool subject_key(char out[SUBJECT_KEY_SIZE], const struct budget_record *b)
+{
+	int size = snprintf(out, SUBJECT_KEY_SIZE, "%s/%s/%s", budget_scope_name(b->scope),
+	                    b->project_id, b->subject);
+
+	return size > 0 && size < SUBJECT_KEY_SIZE;
+}
+
+/* The budget that begins anew later refuses longer; of two such the smaller one speaks. */
+static struct budget_record *choose_tighter(struct budget_record *a, struct budget_record *b,
+                                            int64_t now)
+{
+	int64_t a_end, b_end;
+
+	if (!a || !b)
+		return a ? a : b;
+	a_end = a->span == BUDGET_TOTAL ? INT64_MAX : window_end(a->span, now);
+	b_end = b->span == BUDGET_TOTAL ? INT64_MAX : window_end(b->span, now);
+	if (a_end != b_end)
+		return a_end > b_end ? a : b;
+	return a->limit_micro <= b->limit_micro ? a : b;
+}
+
+static struct budget_record *find_spent(struct meters *m, const char *project_id,
+                                        enum budget_scope scope, const char *subject)
+{
+	const struct budget_record wanted = {
+	        .project_id = project_id, .scope = scope, .subject = subject};
+	char key[SUBJECT_KEY_SIZE];
+	struct budget_record *r;
+
+	if (!project_id || !subject || !subject[0] || !subject_key(key, &wanted))
+		return NULL;
+	r = map_find(&m->spent, key);
+	/* The window of the budget may have ended. */
+	return r && budget_spent(r, clock_unix_ms()) >= r->limit_micro ? r : NULL;
+}
+
+static struct budget_record *find_spent_label(struct meters *m, const char *project_id,
+                                              const struct json_map *labels, int64_t now)
+{
+	struct budget_record *found = NULL;
+	char subject[BUDGET_SUBJECT_MAX + 1];
+
+	for (size_t i = 0; labels && i < labels->count; i++) {
+		const struct json_pair *label = &labels->pairs[i];
+
+		if (strchr(label->key, '='))
+			continue;
+		(void)snprintf(subject, sizeof(subject), "%s=%s", label->key, label->value);
+		found = choose_tighter(found, find_spent(m, project_id, BUDGET_LABEL, subject),
+		                       now);
+	}
+	return found;
+}
+
+static struct budget_record *find_spent_row_label(struct meters *m, const struct spender *spender,
+                                                  int64_t now)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct json_map labels;
+	struct error err = {0};
+
+	if (!spender->labels_json)
+		return NULL;
+	if (text_map_of_json(&arena, spender->labels_json, &labels, &err) == 0)
+		return find_spent_label(m, spender->project_id, &labels, now);
+	log_warning("labels are not read for budgets", TEXT("sandbox", spender->sandbox_id),
+	            FAILURE(&err));
+	return NULL;
+}
+
+static struct budget_record *find_tightest(struct meters *m, const struct spender *spender)
+{
+	const char *const subjects[BUDGET_SCOPE_COUNT] = {
+	        [BUDGET_PROJECT] = spender->project_id,        [BUDGET_KEY] = spender->key_id,
+	        [BUDGET_SANDBOX] = spender->sandbox_id,        [BUDGET_RUN] = spender->run,
+	        [BUDGET_CONVERSATION] = spender->conversation,
+	};
+	int64_t now = clock_unix_ms();
+	struct budget_record *found = find_spent_row_label(m, spender, now);
+
+	for (unsigned i = 0; i < COUNT_OF(spender->labels); i++)
+		found = choose_tighter(
+		        found, find_spent_label(m, spender->project_id, spender->labels[i], now),
+		        now);
+	for (unsigned scope = 0; scope < BUDGET_SCOPE_COUNT; scope++)
+		found = choose_tighter(found,
+		                       find_spent(m, spender->project_id, (enum budget_scope)scope,
+		                                  subjects[scope]),
+		                       now);
+	return found;
 }
 
 static void refuse_spent(const struct budget_record *r, struct error *err)
@@ -81,6 +156,14 @@ static void refuse_spent(const struct budget_record *r, struct error *err)
 	                                        : "wait until it begins anew, or set a higher one");
 }
 
+struct spender spender_of_row(const struct sandbox_record *r)
+{
+	return (struct spender){.project_id = r->project_id,
+	                        .key_id = r->key_id,
+	                        .sandbox_id = r->id,
+	                        .labels_json = r->labels_json};
+}
+
 int budgets_check(struct fleet *f, const struct spender *spender, struct error *err)
 {
 	struct meters *m = f->meters;
@@ -89,15 +172,27 @@ int budgets_check(struct fleet *f, const struct spender *spender, struct error *
 	if (!atomic_load(&m->has_spent))
 		return 0;
 	pthread_mutex_lock(&m->mutex);
-	r = find_spent(m, BUDGET_PROJECT, spender->project_id);
-	if (!r)
-		r = find_spent(m, BUDGET_KEY, spender->key_id);
-	if (!r)
-		r = find_spent(m, BUDGET_SANDBOX, spender->sandbox_id);
-	if (r)
+	r = find_tightest(m, spender);
+	if (r) {
 		refuse_spent(r, err);
+		atomic_fetch_add_explicit(&m->refusals[r->scope], 1, memory_order_relaxed);
+	}
 	pthread_mutex_unlock(&m->mutex);
 	return r ? -1 : 0;
+}
+
+void budgets_write_metrics(const struct fleet *f, struct buf *out)
+{
+	static const char name[] = "atoll_budget_refusals_total";
+
+	buf_addf(out,
+	         "# HELP %s Calls, creates and starts refused by a budget.\n# TYPE %s counter\n",
+	         name, name);
+	for (unsigned i = 0; i < BUDGET_SCOPE_COUNT; i++)
+		buf_addf(out, "%s{scope=\"%s\"} %" PRIu64 "\n", name,
+		         budget_scope_name((enum budget_scope)i),
+		         (uint64_t)atomic_load_explicit(&f->meters->refusals[i],
+		                                        memory_order_relaxed));
 }
 
 /* One server records each level once per window. */
@@ -117,7 +212,8 @@ static int record_level(struct fleet *f, const struct budget_record *b, enum bud
 	const struct budget_notification telling = {b->id, b->window_at, level, &event};
 	bool is_first;
 
-	buf_addf(&text, "budget '%s': ", b->id);
+	buf_addf(&text, "budget '%s' of %s '%.64s': ", b->id, budget_scope_name(b->scope),
+	         b->subject);
 	money_write(&text, b->spent_micro);
 	buf_add_text(&text, " of ");
 	money_write(&text, b->limit_micro);
@@ -161,9 +257,9 @@ static void keep_spent(struct meters *m, const struct budget_list *list, int64_t
 	for (size_t i = 0; i < list->count; i++) {
 		struct budget_record *b = &list->items[i];
 
-		if (budget_spent(b, now) >= b->limit_micro &&
-		    subject_key(key, b->scope, b->subject))
-			map_put(&m->spent, key, b);
+		if (budget_spent(b, now) < b->limit_micro || !subject_key(key, b))
+			continue;
+		map_put(&m->spent, key, choose_tighter(map_find(&m->spent, key), b, now));
 	}
 }
 
@@ -189,110 +285,4 @@ int budgets_refresh(struct fleet *f, struct error *err)
 	pthread_mutex_unlock(&m->mutex);
 	arena_done(&old);
 	return 0;
-}
-
-static int check_key(struct fleet *f, struct arena *a, const struct fleet_budget *request,
-                     struct error *err)
-{
-	struct key_list keys;
-
-	if (store_key_list(f->store, a, request->project_id, &keys, err) < 0)
-		return -1;
-	for (size_t i = 0; i < keys.count; i++)
-		if (strcmp(keys.items[i].id, request->subject) == 0)
-			return 0;
-	return FAIL_MISSING(err, "key", request->subject);
-}
-
-/* The id of the budget's subject. */
-static int find_subject(struct fleet *f, struct arena *a, const struct fleet_budget *request,
-                        const char **ret, struct error *err)
-{
-	struct sandbox_record r;
-
-	if (request->scope == BUDGET_PROJECT) {
-		if (request->subject && strcmp(request->subject, request->project_id) != 0)
-			return FAIL(err, ERROR_INVALID,
-			            "a project's budget is about '%s', not '%s'",
-			            request->project_id, request->subject);
-		*ret = request->project_id;
-		return 0;
-	}
-	if (!request->subject || !request->subject[0])
-		return FAIL(err, ERROR_INVALID, "subject: which %s is needed",
-		            budget_scope_name(request->scope));
-	*ret = request->subject;
-	if (request->scope == BUDGET_KEY)
-		return check_key(f, a, request, err);
-	if (store_sandbox_find(f->store, a, request->project_id, request->subject, &r, err) < 0)
-		return -1;
-	*ret = r.id;
-	return 0;
-}
-
-static int find_budget(struct fleet *f, struct arena *a, const char *project_id, const char *id,
-                       struct budget_record *ret, struct error *err)
-{
-	struct budget_list list;
-
-	if (store_budget_list(f->store, a, project_id, &list, err) < 0)
-		return -1;
-	for (size_t i = 0; i < list.count; i++) {
-		if (strcmp(list.items[i].id, id) != 0)
-			continue;
-		*ret = list.items[i];
-		return 0;
-	}
-	return FAIL_MISSING(err, "budget", id);
-}
-
-int fleet_budget_create(struct fleet *fleet, struct arena *a, const struct fleet_budget *request,
-                        struct budget_record *ret, struct error *err)
-{
-	struct id id = id_new();
-	int64_t now = clock_unix_ms();
-	struct budget_record r = {
-	        .id = arena_text(a, id.text),
-	        .project_id = request->project_id,
-	        .scope = request->scope,
-	        .span = request->window,
-	        .limit_micro = request->limit_micro,
-	        .warn_percent = request->warn_percent,
-	        .window_at = budget_window_start(request->window, now),
-	        .warned_at = -1,
-	        .exceeded_at = -1,
-	        .created_at = now,
-	};
-
-	if (find_subject(fleet, a, request, &r.subject, err) < 0 ||
-	    store_budget_insert(fleet->store, &r, FLEET_BUDGETS_MAX, err) < 0 ||
-	    budgets_refresh(fleet, err) < 0)
-		return -1;
-	/* Read again: earlier spending counts already. */
-	return find_budget(fleet, a, request->project_id, r.id, ret, err);
-}
-
-int fleet_budget_update(struct fleet *fleet, struct arena *a, const char *id,
-                        const struct fleet_budget *request, struct budget_record *ret,
-                        struct error *err)
-{
-	struct budget_record r;
-
-	if (find_budget(fleet, a, request->project_id, id, &r, err) < 0)
-		return -1;
-	if (request->limit_micro > 0)
-		r.limit_micro = request->limit_micro;
-	if (request->warn_percent >= 0)
-		r.warn_percent = request->warn_percent;
-	if (store_budget_update(fleet->store, a, &r, err) < 0 || budgets_refresh(fleet, err) < 0)
-		return -1;
-	return find_budget(fleet, a, request->project_id, id, ret, err);
-}
-
-int fleet_budget_remove(struct fleet *fleet, const char *project_id, const char *id,
-                        struct error *err)
-{
-	if (store_budget_remove(fleet->store, project_id, id, err) < 0)
-		return -1;
-	return budgets_refresh(fleet, err);
 }

@@ -8,8 +8,11 @@
 
 #include "base/error.h"
 
+struct buf;
 struct error;
 struct fleet;
+struct json_map;
+struct sandbox_record;
 
 /* usage.c */
 
@@ -39,8 +42,17 @@ void holdings_tick(struct fleet *f);
 struct spender {
 	const char *project_id, *key_id;
 	const char *sandbox_id; /* NULL: a sandbox that does not exist yet */
+	const char *run, *conversation;
+	const char *labels_json;          /* of the sandbox's row; or */
+	const struct json_map *labels[2]; /* of the request for one; NULL: none */
 };
-/* ERROR_BUDGET, naming the budget, if one of them is spent. Makes no query of the store. */
+/* One that uses the sandbox of this row. */
+struct spender spender_of_row(const struct sandbox_record *r);
+/* ERROR_BUDGET, naming the budget, if one of them is spent: of several the one that begins anew
+ * last, and of those the smallest. Members that are NULL are covered by no budget. Makes no query
+ * of the store. Any thread, also the loop's. */
 MUST_CHECK int budgets_check(struct fleet *f, const struct spender *spender, struct error *err);
+/* atoll_budget_refusals_total */
+void budgets_write_metrics(const struct fleet *f, struct buf *out);
 /* Reads all budgets from the store and records the warnings that are due. */
 MUST_CHECK int budgets_refresh(struct fleet *f, struct error *err);

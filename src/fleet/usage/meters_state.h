@@ -25,6 +25,7 @@ struct meters {
 	struct prices prices;
 	pthread_mutex_t mutex; /* guards the rest */
 	struct arena arena;    /* of the records */
-	struct map spent;      /* "SCOPE/SUBJECT" -> struct budget_record */
+	struct map spent;      /* "SCOPE/PROJECT/SUBJECT" -> struct budget_record */
 	atomic_bool has_spent; /* `spent` is not empty */
+	atomic_uint_fast64_t refusals[BUDGET_SCOPE_COUNT];
 };

@@ -152,6 +152,7 @@ static void add_row(struct writing *w, struct usage_part *part, struct usage_rec
 	        .sandbox_id = r->id,
 	        .provider = r->provider,
 	        .run = use ? arena_text(&w->arena, use->run) : "",
+	        .conversation = use ? arena_text(&w->arena, use->conversation) : "",
 	        .reason = use ? use->reason : USAGE_IDLE,
 	        .hour = share->piece->hour,
 	        .active_ms = share->active_ms,

@@ -21,10 +21,14 @@ MUST_CHECK int fleet_usage_sum(struct fleet *fleet, struct arena *a,
                                struct error *err);
 
 #define FLEET_BUDGETS_MAX 100 /* of a project */
+/* The longest subject: a label's name, '=' and its value. */
+#define BUDGET_SUBJECT_MAX 385
 struct fleet_budget {
 	const char *project_id;
 	enum budget_scope scope;
-	const char *subject; /* id of a key; id or name of a sandbox; NULL: the project */
+	/* The id of a key, the id or name of a sandbox, a run, NAME=VALUE of a label, a
+	 * conversation; NULL: the project. */
+	const char *subject;
 	enum budget_window window;
 	int64_t limit_micro, warn_percent;
 };

@@ -36,10 +36,11 @@ WHERE id = :id AND metered_ms = :seen_metered_ms AND stored_at = :seen_stored_at
 -- name: usage_add
 -- takes: usage_record
 INSERT INTO usage_log (id, project_id, key_id, sandbox_id, run, reason, hour, active_ms, cpu_us,
-	storage_mib_s, usd_micro, vcpu, memory_mb, started_at, ended_at, provider)
+	storage_mib_s, usd_micro, vcpu, memory_mb, started_at, ended_at, provider, conversation)
 VALUES (:id, :project_id, :key_id, :sandbox_id, :run, :reason, :hour, :active_ms, :cpu_us,
-	:storage_mib_s, :usd_micro, :vcpu, :memory_mb, :started_at, :ended_at, :provider)
-ON CONFLICT (sandbox_id, hour, reason, key_id, run) DO UPDATE
+	:storage_mib_s, :usd_micro, :vcpu, :memory_mb, :started_at, :ended_at, :provider,
+	:conversation)
+ON CONFLICT (sandbox_id, hour, reason, key_id, run, conversation) DO UPDATE
 SET active_ms = usage_log.active_ms + excluded.active_ms,
 	cpu_us = usage_log.cpu_us + excluded.cpu_us,
 	storage_mib_s = usage_log.storage_mib_s + excluded.storage_mib_s,
@@ -65,6 +66,7 @@ FROM (
 	SELECT CASE WHEN :group = 'day' THEN hour - hour % 86400000 ELSE 0 END AS day,
 		CASE :group WHEN 'project' THEN usage_log.project_id WHEN 'key' THEN usage_log.key_id
 			WHEN 'sandbox' THEN usage_log.sandbox_id WHEN 'run' THEN run
+			WHEN 'conversation' THEN conversation
 			WHEN 'reason' THEN usage_log.reason
 			WHEN 'template' THEN COALESCE(sandboxes.template_name, '')
 			WHEN 'user' THEN COALESCE(keys.user_id, '')
@@ -86,6 +88,7 @@ FROM (
 		AND (:key_id IS NULL OR usage_log.key_id = :key_id)
 		AND (:sandbox_id IS NULL OR usage_log.sandbox_id = :sandbox_id)
 		AND (:run IS NULL OR run = :run)
+		AND (:conversation IS NULL OR conversation = :conversation)
 	GROUP BY 1, 2) AS sums
 WHERE (day, name) > (:after_day, :after_name)
 ORDER BY day, name
@@ -123,12 +126,27 @@ exceeded_at, created_at
 -- name: budget_insert
 -- takes: budget_record
 INSERT INTO budgets ({budget})
-VALUES (:id, :project_id, :scope, :subject, :span, :limit_micro, :warn_percent,
-	(SELECT CAST(COALESCE(SUM(usd_micro), 0) AS BIGINT) FROM usage_log
-	WHERE project_id = :project_id AND hour >= :window_at
-		AND :subject = CASE :scope WHEN 'project' THEN project_id WHEN 'key' THEN key_id
-			ELSE sandbox_id END),
-	:window_at, :warned_at, :exceeded_at, :created_at);
+VALUES ({:budget});
+
+-- Which row of the log counts for which budget: the only place that says it. A label whose name has
+-- '=' is part of no budget, because NAME=VALUE could mean two labels.
+-- fragment: counts
+budgets.project_id = usage_log.project_id AND CASE budgets.scope
+	WHEN 'project' THEN usage_log.project_id = budgets.subject
+	WHEN 'key' THEN usage_log.key_id = budgets.subject
+	WHEN 'sandbox' THEN usage_log.sandbox_id = budgets.subject
+	WHEN 'run' THEN usage_log.run = budgets.subject
+	WHEN 'conversation' THEN usage_log.conversation = budgets.subject
+	ELSE EXISTS (SELECT 1 FROM sandboxes, json_each(sandboxes.labels_json) AS label
+		WHERE sandboxes.id = usage_log.sandbox_id AND instr(label.key, '=') = 0
+			AND label.key || '=' || label.value = budgets.subject) END
+
+-- name: budget_recount
+-- takes: budget_record
+UPDATE budgets
+SET spent_micro = (SELECT CAST(COALESCE(SUM(usage_log.usd_micro), 0) AS BIGINT) FROM usage_log
+	WHERE usage_log.project_id = :project_id AND usage_log.hour >= :window_at AND {counts})
+WHERE id = :id;
 
 -- name: budget_count
 -- takes: record_lookup
@@ -170,7 +188,7 @@ UPDATE budgets SET warned_at = :at WHERE id = :id AND warned_at <> :at;
 -- takes: touch
 UPDATE budgets SET exceeded_at = :at WHERE id = :id AND exceeded_at <> :at;
 
--- A spending of a window that is over no longer counts.
+-- Of the row that was just written. A spending of a window that is over no longer counts.
 -- name: budget_spend
 -- takes: spending
 UPDATE budgets
@@ -184,7 +202,8 @@ SET spent_micro = CASE
 		WHEN window_at > CASE span WHEN 'day' THEN :day WHEN 'month' THEN :month ELSE 0 END
 			THEN window_at
 		ELSE CASE span WHEN 'day' THEN :day WHEN 'month' THEN :month ELSE 0 END END
-WHERE subject IN (:project_id, :key_id, :sandbox_id)
-	AND project_id = :project_id
-	AND subject = CASE scope WHEN 'project' THEN :project_id WHEN 'key' THEN :key_id
-		ELSE :sandbox_id END;
+WHERE project_id = :project_id AND EXISTS (SELECT 1 FROM usage_log
+	WHERE usage_log.sandbox_id = :sandbox_id AND usage_log.hour = :hour
+		AND usage_log.reason = :reason AND usage_log.key_id = :key_id
+		AND usage_log.run = :run AND usage_log.conversation = :conversation
+		AND {counts});

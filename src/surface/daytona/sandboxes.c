@@ -278,6 +278,8 @@ static int create_sandbox(struct request *rq, const void *body, struct reply *re
 	struct fleet_create request = create_of(rq, b);
 	struct id id = id_new();
 
+	if (api_check_budgets(rq, err) < 0)
+		return -1;
 	if (has_items(b->build))
 		return create_from_image(rq, b, reply, err);
 	request.id = id.text;
@@ -309,7 +311,7 @@ static int get_sandbox(struct request *rq, UNUSED const void *body, struct reply
 static int start_sandbox(struct request *rq, UNUSED const void *body, struct reply *reply,
                          struct error *err)
 {
-	return run_verb(rq, reply, fleet_start, err);
+	return api_check_budgets(rq, err) < 0 ? -1 : run_verb(rq, reply, fleet_start, err);
 }
 
 static int stop_sandbox(struct request *rq, UNUSED const void *body, struct reply *reply,

@@ -370,7 +370,8 @@ static int fork_sandbox(struct request *rq, const void *body, struct reply *repl
 	struct fleet_forked made;
 
 	ref.awaited = api_awaited_if_parking(rq);
-	if (fleet_fork(api_of(rq)->fleet, rq->arena, &ref, &request, &made, err) < 0)
+	if (api_check_budgets(rq, err) < 0 ||
+	    fleet_fork(api_of(rq)->fleet, rq->arena, &ref, &request, &made, err) < 0)
 		return -1;
 	return daytona_sandbox_reply(rq, reply, &made.sandboxes[0], err);
 }

@@ -80,7 +80,7 @@ static int wake_sandbox(struct request *rq, const struct e2b_wake_body *b, int64
 	                              .awaited = api_awaited_if_parking(rq)};
 	bool keeps_memory = !(b->present >> WAKE_MEMORY & 1) || b->memory;
 
-	if (set_timeout(rq, seconds, false, ret, err) < 0)
+	if (api_check_budgets(rq, err) < 0 || set_timeout(rq, seconds, false, ret, err) < 0)
 		return -1;
 	return (keeps_memory ? fleet_start : fleet_start_anew)(api_of(rq)->fleet, rq->arena, &ref,
 	                                                       ret, err);

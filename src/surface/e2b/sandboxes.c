@@ -166,7 +166,7 @@ static int create_sandbox(struct request *rq, const struct e2b_create_body *b, i
 
 	if (b->iam.size > 0 && !span_equals_text(b->iam, "null"))
 		return FAIL(err, ERROR_UNSUPPORTED, "iam is not supported by this server");
-	if (decide_traits(b, &request.traits, err) < 0 ||
+	if (api_check_budgets(rq, err) < 0 || decide_traits(b, &request.traits, err) < 0 ||
 	    e2b_network_access(rq->arena, &b->network,
 	                       has_row(b, CREATE_INTERNET) ? b->internet : -1, &access, err) < 0 ||
 	    choose_source(rq, b->template_id, &request, err) < 0 ||

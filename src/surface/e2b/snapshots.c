@@ -184,7 +184,7 @@ static int fork_sandbox(struct request *rq, const void *body, struct reply *repl
 	struct buf *out;
 
 	ref.awaited = api_awaited_if_parking(rq);
-	if (e2b_sandbox_find(rq, &sandbox, err) < 0 ||
+	if (api_check_budgets(rq, err) < 0 || e2b_sandbox_find(rq, &sandbox, err) < 0 ||
 	    fleet_fork(api_of(rq)->fleet, rq->arena, &ref, &request, &made, err) < 0)
 		return -1;
 	drop_snapshot(rq, made.snapshot.id);

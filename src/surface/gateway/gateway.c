@@ -16,6 +16,7 @@
 #include "job/job.h"
 #include "provider/provider.h"
 #include "sandbox/lease.h"
+#include "sandbox/usage_reason.h"
 
 #define BASE "/v1/sandbox"
 #define READ_LINES 2000
@@ -67,7 +68,7 @@ struct gateway_run_body {
 	        JSON_BOOL_MEMBER(gateway_run_body, background,                                     \
 	                         .about = "run as a background job; the reply comes at once and "  \
 	                                  "has a resultId"),                                       \
-	        JSON_TEXT_MEMBER(gateway_run_body, conversation, .max = JOB_CONVERSATION_MAX,      \
+	        JSON_TEXT_MEMBER(gateway_run_body, conversation, .max = USAGE_CONVERSATION_MAX,    \
 	                         .about = "conversation that the job belongs to; only that "       \
 	                                  "conversation can query it"),                            \
 	        JSON_OBJECT_MEMBER(gateway_run_body, origin, &job_origin_shape,                    \
@@ -119,6 +120,7 @@ static int run_in_session(struct request *rq, const struct gateway_run_body *b,
 	int64_t timeout_ms = b->timeout_ms || b->background ? b->timeout_ms
 	                                                    : api_of(rq)->config->exec_timeout_ms;
 
+	api_set_conversation(rq, b->conversation);
 	if (b->artifacts && path_check_relative(rq->arena, span_of(b->artifacts), &folder, err) < 0)
 		return FAIL_CONTEXT(err, "artifacts");
 	if (output_form_parse(NULL, request_header(rq, "Accept"), OUTPUT_RESULT, &c->form, err) <

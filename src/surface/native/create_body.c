@@ -77,7 +77,7 @@ int native_create_parse(struct request *rq, const struct native_create_body *b,
 	};
 	if (b->workspace_root && !b->workspace)
 		return FAIL(err, ERROR_INVALID, "workspaceRoot is given without workspace");
-	if (choose_internet(b, &ret->internet, err) < 0 ||
+	if (api_check_budgets(rq, err) < 0 || choose_internet(b, &ret->internet, err) < 0 ||
 	    (b->config && api_config_apply(rq, &config, ret, err) < 0) ||
 	    fill_mounts(rq->arena, b, ret, err) < 0)
 		return -1;

@@ -10,6 +10,7 @@
 #include "config/config.h"
 #include "edge/target.h"
 #include "job/job.h"
+#include "sandbox/usage_reason.h"
 #include "surface/native/contexts.h"
 #include "surface/native/ephemeral.h"
 #include "surface/native/native.h"
@@ -97,7 +98,7 @@ struct code_body {
 	        {.kind = JSON_TEXT,                                                                \
 	         .name = "conversation",                                                           \
 	         .offset = offsetof(struct s, run.conversation),                                   \
-	         .max = JOB_CONVERSATION_MAX,                                                      \
+	         .max = USAGE_CONVERSATION_MAX,                                                    \
 	         .about = "conversation that the job belongs to; only that conversation can "      \
 	                  "query it; default: the header Atoll-Conversation"},                     \
 	        {.kind = JSON_OBJECT,                                                              \
@@ -263,8 +264,9 @@ static int start_command(struct request *rq, struct api_target *t, struct sandbo
 	return background_command_start(rq, t, c, &background, reply, err);
 }
 
-int exec_check(const struct exec_body *b, struct error *err)
+int exec_check(const struct request *rq, const struct exec_body *b, struct error *err)
 {
+	api_set_conversation(rq, b->run.conversation);
 	if (!b->command != !b->cmd && (b->cmd || !b->args))
 		return 0;
 	(void)FAIL(err, ERROR_INVALID, "either command, or cmd with args, is needed");
@@ -296,13 +298,14 @@ static int check_context(const struct code_body *b, struct error *err)
 	return 0;
 }
 
-int code_check(struct arena *a, const struct code_body *b, struct error *err)
+int code_check(const struct request *rq, const struct code_body *b, struct error *err)
 {
 	struct sandbox_command c = {.count = 0};
 
+	api_set_conversation(rq, b->run.conversation);
 	if (b->context_id)
 		return check_context(b, err);
-	return command_set_code(&c, a, (enum command_language)b->language, b->code, err);
+	return command_set_code(&c, rq->arena, (enum command_language)b->language, b->code, err);
 }
 
 int exec_run(struct request *rq, struct api_target *t, const struct exec_body *b,
@@ -322,7 +325,7 @@ static int exec_command(struct request *rq, const void *body, struct reply *repl
 {
 	AUTO(api_target_done) struct api_target target = {.hold = NULL};
 
-	if (exec_check(body, err) < 0 || api_target_open(rq, &target, err) < 0)
+	if (exec_check(rq, body, err) < 0 || api_target_open(rq, &target, err) < 0)
 		return -1;
 	return exec_run(rq, &target, body, reply, err);
 }
@@ -363,7 +366,7 @@ static int exec_code(struct request *rq, const void *body, struct reply *reply, 
 {
 	AUTO(api_target_done) struct api_target target = {.hold = NULL};
 
-	if (code_check(rq->arena, body, err) < 0 || api_target_open(rq, &target, err) < 0)
+	if (code_check(rq, body, err) < 0 || api_target_open(rq, &target, err) < 0)
 		return -1;
 	return code_run(rq, &target, body, reply, err);
 }
@@ -388,7 +391,7 @@ static int exec_ephemeral(struct request *rq, const void *body, struct reply *re
 	AUTO(api_target_done) struct api_target target = {.hold = NULL};
 	const struct ephemeral_exec *b = body;
 
-	if (exec_check(&b->exec, err) < 0 ||
+	if (exec_check(rq, &b->exec, err) < 0 ||
 	    open_ephemeral(rq, &b->target, &b->exec.run, reply, &target, err) < 0)
 		return -1;
 	return exec_run(rq, &target, &b->exec, reply, err);
@@ -400,7 +403,7 @@ static int code_ephemeral(struct request *rq, const void *body, struct reply *re
 	AUTO(api_target_done) struct api_target target = {.hold = NULL};
 	const struct ephemeral_code *b = body;
 
-	if (code_check(rq->arena, &b->code, err) < 0 ||
+	if (code_check(rq, &b->code, err) < 0 ||
 	    open_ephemeral(rq, &b->target, &b->code.run, reply, &target, err) < 0)
 		return -1;
 	return code_run(rq, &target, &b->code, reply, err);

@@ -11,6 +11,7 @@
 #include "http/server/shares.h"
 #include "job/job.h"
 #include "json/json.h"
+#include "sandbox/usage_reason.h"
 #include "store/artifacts.h"
 #include "store/jobs.h"
 #include "surface/native/native.h"
@@ -71,7 +72,7 @@ static const struct json_member job_list_shape_members[] = {
 static JSON_SHAPE(job_list_shape, "JobList", list_answer, "Background jobs, newest first");
 
 #define CONVERSATION_ROW(s)                                                                        \
-	JSON_TEXT_MEMBER(s, conversation, .max = JOB_CONVERSATION_MAX,                             \
+	JSON_TEXT_MEMBER(s, conversation, .max = USAGE_CONVERSATION_MAX,                           \
 	                 .about = "conversation that the job was started with; same as the "       \
 	                          "header Atoll-Conversation")
 struct job_query {
@@ -234,7 +235,7 @@ static int jobs_list(struct request *rq, const void *body, struct reply *reply, 
 	struct job_answer *items;
 
 	(void)body;
-	if (job_conversation_check(page.conversation, err) < 0 ||
+	if (usage_conversation_check(page.conversation, err) < 0 ||
 	    api_resolve_sandbox_id(rq, &sandbox, &page.sandbox_id, err) < 0 ||
 	    store_job_list(api_of(rq)->store, rq->arena, &page, &found, err) < 0)
 		return -1;

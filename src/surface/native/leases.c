@@ -448,7 +448,7 @@ static int lease_exec_command(struct request *rq, const void *body, struct reply
 {
 	struct lease_run run = {rq, body, reply, run_command};
 
-	return exec_check(body, err) < 0 ? -1 : run_with_lease(&run, err);
+	return exec_check(rq, body, err) < 0 ? -1 : run_with_lease(&run, err);
 }
 
 static int lease_exec_code(struct request *rq, const void *body, struct reply *reply,
@@ -456,7 +456,7 @@ static int lease_exec_code(struct request *rq, const void *body, struct reply *r
 {
 	struct lease_run run = {rq, body, reply, run_code};
 
-	return code_check(rq->arena, body, err) < 0 ? -1 : run_with_lease(&run, err);
+	return code_check(rq, body, err) < 0 ? -1 : run_with_lease(&run, err);
 }
 
 #define TAG .tag = "leases"

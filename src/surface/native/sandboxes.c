@@ -158,7 +158,7 @@ static int sandbox_start(struct request *rq, const void *body, struct reply *rep
                          struct error *err)
 {
 	(void)body;
-	return run_verb(rq, reply, fleet_start, err);
+	return api_check_budgets(rq, err) < 0 ? -1 : run_verb(rq, reply, fleet_start, err);
 }
 
 static int sandbox_stop(struct request *rq, const void *body, struct reply *reply,
@@ -197,7 +197,7 @@ static int sandbox_resume(struct request *rq, const void *body, struct reply *re
                           struct error *err)
 {
 	(void)body;
-	return run_verb(rq, reply, fleet_resume, err);
+	return api_check_budgets(rq, err) < 0 ? -1 : run_verb(rq, reply, fleet_resume, err);
 }
 
 #define HOUR_MS (3600 * INT64_C(1000))

@@ -370,7 +370,7 @@ static int fork_create(struct request *rq, const void *body, struct reply *reply
 	struct idempotent_request once;
 	struct sandbox_fork_answer out;
 
-	if (begin_once(rq, "fork", &once, err) < 0)
+	if (api_check_budgets(rq, err) < 0 || begin_once(rq, "fork", &once, err) < 0)
 		return -1;
 	if (!once.found.is_first) {
 		if (find_first_fork(rq, &once, reply, &made, err) < 0)

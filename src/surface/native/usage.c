@@ -21,15 +21,15 @@ static const char *const groups[] = {
         [USAGE_BY_SANDBOX] = "sandbox",   [USAGE_BY_RUN] = "run",
         [USAGE_BY_REASON] = "reason",     [USAGE_BY_DAY] = "day",
         [USAGE_BY_TEMPLATE] = "template", [USAGE_BY_USER] = "user",
-        [USAGE_BY_NOTHING] = "total",     [USAGE_BY_LABEL] = "label",
-        [USAGE_GROUP_COUNT] = NULL,
+        [USAGE_BY_NOTHING] = "total",     [USAGE_BY_CONVERSATION] = "conversation",
+        [USAGE_BY_LABEL] = "label",       [USAGE_GROUP_COUNT] = NULL,
 };
 static const char *const formats[] = {"json", "csv", NULL};
 
 struct usage_query_params {
 	const char *from, *to;
 	int group_by, format;
-	const char *key, *sandbox, *run, *label, *page;
+	const char *key, *sandbox, *run, *conversation, *label, *page;
 	int64_t limit;
 	uint64_t present;
 };
@@ -52,6 +52,8 @@ static const struct json_member sums_query_members[] = {
                          .about = "name or id of a sandbox; only its usage; the id of a deleted "
                                   "sandbox works, too"),
         JSON_TEXT_MEMBER(usage_query_params, run, .max = USAGE_RUN_MAX, .about = "only this run"),
+        JSON_TEXT_MEMBER(usage_query_params, conversation, .min = 1, .max = USAGE_CONVERSATION_MAX,
+                         .about = "only this conversation"),
         JSON_TEXT_MEMBER(usage_query_params, label, .min = 1, .max = LABEL_NAME_MAX,
                          .about = "with group_by=label: name of the label whose values group"),
         JSON_TEXT_MEMBER(usage_query_params, page, .max = 256,
@@ -68,7 +70,8 @@ struct usage_sum_answer {
 };
 static const struct json_member sum_shape_members[] = {
         JSON_TEXT_MEMBER(usage_sum_answer, group,
-                         .about = "id, template, user, run, reason, day or value of the label"),
+                         .about = "id, template, user, run, conversation, reason, day or value of "
+                                  "the label"),
         JSON_TEXT_MEMBER(usage_sum_answer, name, .flags = JSON_NULLABLE,
                          .about = "name of the project, key or sandbox, also of a deleted one "
                                   "while lists can show it; null: not known"),
@@ -219,6 +222,7 @@ static int usage_get(struct request *rq, const void *body, struct reply *reply, 
 	        .project_id = sandbox.project_id,
 	        .key_id = q->key,
 	        .run = q->run,
+	        .conversation = q->conversation,
 	        .label = q->label,
 	        .group = is_grouped ? (enum usage_group)q->group_by : USAGE_BY_DAY,
 	};
@@ -336,7 +340,10 @@ static int deposit_create(struct request *rq, const void *body, struct reply *re
 }
 
 static const char *const scopes[] = {
-        [BUDGET_PROJECT] = "project", [BUDGET_KEY] = "key", [BUDGET_SANDBOX] = "sandbox", NULL};
+        [BUDGET_PROJECT] = "project", [BUDGET_KEY] = "key",
+        [BUDGET_SANDBOX] = "sandbox", [BUDGET_RUN] = "run",
+        [BUDGET_LABEL] = "label",     [BUDGET_CONVERSATION] = "conversation",
+        [BUDGET_SCOPE_COUNT] = NULL};
 static const char *const windows[] = {
         [BUDGET_TOTAL] = "total", [BUDGET_DAY] = "day", [BUDGET_MONTH] = "month", NULL};
 
@@ -359,8 +366,10 @@ static const struct json_member budget_request_members[] = {
         [BUDGET_ROW_WARN_AT] = JSON_NUMBER_MEMBER(
                 budget_body, warn_at, .min = 0, .max = 1,
                 .about = "fraction of the limit at which a warning is sent (default 0.8)"),
-        JSON_TEXT_MEMBER(budget_body, subject, .max = 64,
-                         .about = "id of the key, or name or id of the sandbox"),
+        JSON_TEXT_MEMBER(budget_body, subject, .max = BUDGET_SUBJECT_MAX,
+                         .about = "id of the key, name or id of the sandbox, run of the header "
+                                  "Atoll-Run, NAME=VALUE of a label, or conversation of the header "
+                                  "Atoll-Conversation or of tool calls"),
         JSON_NUMBER_MEMBER(budget_body, limit_usd, .flags = JSON_REQUIRED, .min = 0,
                            .max = MONEY_MAX_USD, .about = "US dollars"),
 };
@@ -377,7 +386,10 @@ static JSON_BITS_SHAPE(budget_update_request, "BudgetUpdate", budget_body, "Chan
 static const struct json_member budget_shape_members[] = {
         JSON_TEXT_MEMBER(budget_body, id),
         JSON_CHOICE_MEMBER(budget_body, scope, .choices = scopes),
-        JSON_TEXT_MEMBER(budget_body, subject, .about = "id of the project, key or sandbox"),
+        JSON_TEXT_MEMBER(budget_body, subject,
+                         .about =
+                                 "id of the project, key or sandbox; or the run, NAME=VALUE of the "
+                                 "label, or the conversation"),
         JSON_CHOICE_MEMBER(budget_body, window, .choices = windows),
         JSON_NUMBER_MEMBER(budget_body, limit_usd),
         JSON_NUMBER_MEMBER(budget_body, warn_at),
@@ -510,7 +522,9 @@ const struct route usage_routes[] = {
          .handle = budgets_list, TAG, .summary = "List the project's budgets"},
         {HTTP_POST, "/v1/budgets", SCOPE_PROJECT_WRITE, .body = &budget_request,
          .answer = &budget_shape, .status = 201, .handle = budget_create, TAG,
-         .summary = "Create a budget; it warns, then stops sandboxes and refuses new ones"},
+         .summary = "Create a budget; it warns, then stops sandboxes and refuses new ones, or "
+                    "refuses the "
+                    "calls of its run or conversation"},
         {HTTP_PATCH, "/v1/budgets/:budget", SCOPE_PROJECT_WRITE, ROUTE_NEEDS_BODY,
          .body = &budget_update_request, .answer = &budget_shape, .handle = budget_patch, TAG,
          .summary = "Change a budget's limit or warning"},

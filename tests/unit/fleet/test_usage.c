@@ -10,6 +10,7 @@
 #include "fleet/lifecycle/hold.h"
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/server/fleet.h"
+#include "fleet/usage/meters.h"
 #include "fleet/usage/usage.h"
 #include "store/usage.h"
 
@@ -372,6 +373,82 @@ static void budgets_of_a_sandbox_or_key_end_only_what_is_theirs(void **state)
 	(void)create(h);
 }
 
+static void a_budget_of_a_label_stops_all_sandboxes_that_have_it(void **state)
+{
+	struct harness *h = *state;
+	struct json_pair teams[] = {{"team", "a=b"}, {"team", "other"}};
+	struct error err = {0};
+	struct sandbox_record one, two, other, r;
+
+	set_prices(h);
+	one = create_with(h, (struct fleet_create){.labels = {&teams[0], 1, true}});
+	two = create_with(h, (struct fleet_create){.labels = {&teams[0], 1, true}});
+	other = create_with(h, (struct fleet_create){.labels = {&teams[1], 1, true}});
+	(void)set_budget(h, (struct fleet_budget){.scope = BUDGET_LABEL,
+	                                          .subject = "team=a=b",
+	                                          .limit_micro = 5000});
+	let_pass(10);
+	fleet_tick(h->fleet);
+	assert_int_equal(find(h, one.id).actual, SANDBOX_STOPPED);
+	assert_int_equal(find(h, one.id).reason, SANDBOX_REASON_BUDGET);
+	assert_int_equal(find(h, two.id).actual, SANDBOX_STOPPED);
+	assert_int_equal(find(h, other.id).actual, SANDBOX_STARTED);
+	assert_refused(
+	        fleet_start(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, one.id}, &r, &err),
+	        ERROR_BUDGET);
+	assert_string_equal(err.quota.scope, "label");
+	assert_refused(fleet_create(h->fleet, &h->arena,
+	                            &(struct fleet_create){.project_id = PROJECT,
+	                                                   .labels = {&teams[0], 1, true},
+	                                                   .internet = -1,
+	                                                   .wait = true},
+	                            &r, &err),
+	               ERROR_BUDGET);
+	(void)create_with(h, (struct fleet_create){.labels = {&teams[1], 1, true}});
+}
+
+/* What the run has spent is known from the log, and the budget that begins anew last speaks. */
+static void of_budgets_that_are_spent_the_tightest_speaks(void **state)
+{
+	struct harness *h = *state;
+	const struct spender spender = {
+	        .project_id = PROJECT, .run = "run-1", .conversation = "chat-1"};
+	const struct spender other = {.project_id = "another", .run = "run-1"};
+	struct error err = {0};
+	struct sandbox_record r;
+
+	set_prices(h);
+	r = create(h);
+	use_once(h, r.id, &(struct fleet_use){"k", "run-1", USAGE_AGENT_RUN, "chat-1"});
+	let_pass(10);
+	(void)sum(h, USAGE_BY_RUN);
+	assert_done(budgets_check(h->fleet, &spender, &err));
+	(void)set_budget(h, (struct fleet_budget){.scope = BUDGET_RUN,
+	                                          .subject = "run-1",
+	                                          .window = BUDGET_DAY,
+	                                          .limit_micro = 2000});
+	assert_refused(budgets_check(h->fleet, &spender, &err), ERROR_BUDGET);
+	assert_string_equal(err.quota.scope, "run");
+	assert_in_range(err.retry_after_s, 1, 24 * 3600);
+	(void)set_budget(h, (struct fleet_budget){.scope = BUDGET_CONVERSATION,
+	                                          .subject = "chat-1",
+	                                          .window = BUDGET_TOTAL,
+	                                          .limit_micro = 3000});
+	assert_refused(budgets_check(h->fleet, &spender, &err), ERROR_BUDGET);
+	assert_string_equal(err.quota.scope, "conversation");
+	(void)set_budget(h, (struct fleet_budget){.scope = BUDGET_RUN,
+	                                          .subject = "run-1",
+	                                          .window = BUDGET_TOTAL,
+	                                          .limit_micro = 1000});
+	assert_refused(budgets_check(h->fleet, &spender, &err), ERROR_BUDGET);
+	assert_string_equal(err.quota.scope, "run");
+	assert_true(err.quota.limit < 0.0015);
+	/* A run of the same name of another project, and the sandbox itself, go on. */
+	assert_done(budgets_check(h->fleet, &other, &err));
+	fleet_tick(h->fleet);
+	assert_int_equal(find(h, r.id).actual, SANDBOX_STARTED);
+}
+
 static void a_budget_of_what_is_not_there_is_refused(void **state)
 {
 	struct harness *h = *state;
@@ -385,6 +462,12 @@ static void a_budget_of_what_is_not_there_is_refused(void **state)
 	        {{.scope = BUDGET_KEY, .subject = "nosuch"}, ERROR_NOT_FOUND},
 	        {{.scope = BUDGET_KEY}, ERROR_INVALID},
 	        {{.scope = BUDGET_PROJECT, .subject = "another"}, ERROR_INVALID},
+	        {{.scope = BUDGET_RUN}, ERROR_INVALID},
+	        {{.scope = BUDGET_RUN, .subject = "a b"}, ERROR_INVALID},
+	        {{.scope = BUDGET_LABEL, .subject = "team"}, ERROR_INVALID},
+	        {{.scope = BUDGET_LABEL, .subject = "=x"}, ERROR_INVALID},
+	        {{.scope = BUDGET_CONVERSATION, .subject = ""}, ERROR_INVALID},
+	        {{.scope = BUDGET_CONVERSATION, .subject = "a\"b"}, ERROR_INVALID},
 	};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -411,5 +494,7 @@ int main(void)
 	                EACH(a_budget_that_is_spent_stops_sandboxes_and_refuses_new_ones),
 	                EACH(a_budget_that_is_spent_is_so_after_a_restart),
 	                EACH(budgets_of_a_sandbox_or_key_end_only_what_is_theirs),
+	                EACH(a_budget_of_a_label_stops_all_sandboxes_that_have_it),
+	                EACH(of_budgets_that_are_spent_the_tightest_speaks),
 	                EACH(a_budget_of_what_is_not_there_is_refused));
 }

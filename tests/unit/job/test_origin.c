@@ -60,23 +60,7 @@ TEST(an_origin_names_what_its_channel_needs_and_nothing_else)
 	}
 }
 
-TEST(a_conversation_is_a_short_word)
-{
-	char longest[JOB_CONVERSATION_MAX + 2];
-	struct error err;
-
-	memset(longest, 'a', sizeof(longest) - 1);
-	longest[JOB_CONVERSATION_MAX + 1] = '\0';
-	assert_int_equal(job_conversation_check(NULL, &err), 0);
-	assert_int_equal(job_conversation_check("a-Z0._:@/+=", &err), 0);
-	assert_int_equal(job_conversation_check(longest + 1, &err), 0);
-	assert_int_equal(job_conversation_check(longest, &err), -1);
-	assert_int_equal(job_conversation_check("\"", &err), -1);
-	assert_int_equal(job_conversation_check("\n", &err), -1);
-}
-
 int main(void)
 {
-	return RUN(CASE(an_origin_names_what_its_channel_needs_and_nothing_else),
-	           CASE(a_conversation_is_a_short_word));
+	return RUN(CASE(an_origin_names_what_its_channel_needs_and_nothing_else));
 }

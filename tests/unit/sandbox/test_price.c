@@ -268,6 +268,21 @@ TEST(a_run_is_named_by_plain_characters)
 	assert_int_equal(usage_run_check(longest, &err), -1);
 }
 
+TEST(a_conversation_is_a_short_word)
+{
+	char longest[USAGE_CONVERSATION_MAX + 2];
+	struct error err;
+
+	memset(longest, 'a', sizeof(longest) - 1);
+	longest[USAGE_CONVERSATION_MAX + 1] = '\0';
+	assert_int_equal(usage_conversation_check(NULL, &err), 0);
+	assert_int_equal(usage_conversation_check("a-Z0._:@/+=", &err), 0);
+	assert_int_equal(usage_conversation_check(longest + 1, &err), 0);
+	assert_int_equal(usage_conversation_check(longest, &err), -1);
+	assert_int_equal(usage_conversation_check("\"", &err), -1);
+	assert_int_equal(usage_conversation_check("\n", &err), -1);
+}
+
 TEST(storage_is_size_by_time_without_rest_or_overflow)
 {
 	assert_int_equal(storage_mib_s(INT64_C(1) << 30, USAGE_HOUR_MS), 1024 * 3600);
@@ -298,6 +313,6 @@ int main(void)
 	           CASE(money_is_written_with_six_decimals),
 	           CASE(windows_are_days_and_months_of_utc),
 	           CASE(a_budget_warns_at_its_part_and_is_exceeded_at_its_limit),
-	           CASE(a_run_is_named_by_plain_characters),
+	           CASE(a_run_is_named_by_plain_characters), CASE(a_conversation_is_a_short_word),
 	           CASE(storage_is_size_by_time_without_rest_or_overflow));
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "each_store.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "store/usage.h"
 #include "store/events.h"
 
@@ -455,6 +458,69 @@ static void a_budget_knows_what_was_spent_before_it_and_hears_of_what_comes(void
 	assert_int_equal(budget_spent(&list.items[0], NOW + 900 * USAGE_DAY_MS), 120);
 }
 
+static void a_row_counts_for_its_run_its_conversation_and_its_sandboxs_labels(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct id id = id_new(), other = started(*state, "other");
+	struct sandbox_record box = sample_sandbox(id.text, "box");
+	/* Each is about the row below, or about nothing. */
+	const struct {
+		enum budget_scope scope;
+		const char *subject;
+		bool counts;
+	} cases[] = {
+	        {BUDGET_RUN, "run-1", true},
+	        {BUDGET_RUN, "run-2", false},
+	        {BUDGET_RUN, "chat-1", false},
+	        {BUDGET_CONVERSATION, "chat-1", true},
+	        {BUDGET_CONVERSATION, "run-1", false},
+	        {BUDGET_LABEL, "team=a=b", true},
+	        {BUDGET_LABEL, "team=a", false},
+	        {BUDGET_LABEL, "odd=name=x", false}, /* "odd=name" is a label's whole name */
+	        {BUDGET_LABEL, "key-1", false},
+	        {BUDGET_KEY, "run-1", false},
+	};
+	char ids[COUNT_OF(cases)][8];
+	struct budget_list list;
+	struct usage_record rows[2];
+	struct meter_record r;
+
+	box.labels_json = "{\"team\":\"a=b\",\"odd=name\":\"x\"}";
+	assert_done(store_sandbox_insert(*state, &box, 0, &err));
+	move(*state, id.text, SANDBOX_PENDING, SANDBOX_CREATING, NOW - 5 * SECOND);
+	move(*state, id.text, SANDBOX_CREATING, SANDBOX_STARTED, NOW);
+	for (unsigned round = 0; round < 2; round++) {
+		/* The first time before the budgets exist, the second time after. */
+		assert_true(look(*state, &a, id.text, &r));
+		rows[0] = sample_row(&r, 5);
+		rows[0].run = "run-1";
+		rows[0].conversation = "chat-1";
+		rows[1] = sample_row(&r, 2); /* in the same hour, of no run and no conversation */
+		write_rows(*state, &r, rows, 2);
+		assert_true(look(*state, &a, other.text, &r));
+		rows[0] = sample_row(&r, 3);
+		write_rows(*state, &r, rows, 1);
+		for (unsigned i = 0; round == 0 && i < COUNT_OF(cases); i++) {
+			struct budget_record b;
+
+			(void)snprintf(ids[i], sizeof(ids[i]), "b%02u", i);
+			b = sample_budget(ids[i], cases[i].scope, cases[i].subject, BUDGET_TOTAL);
+			assert_done(store_budget_insert(*state, &b, 99, &err));
+		}
+		assert_done(store_budget_list(*state, &a, PROJECT, &list, &err));
+		assert_int_equal(list.count, COUNT_OF(cases));
+		for (unsigned i = 0; i < COUNT_OF(cases); i++) {
+			int64_t once = cases[i].scope == BUDGET_LABEL ? 70 : 50;
+
+			if (list.items[i].spent_micro != (cases[i].counts ? once * (round + 1) : 0))
+				fail_msg("%s %s: %" PRId64, budget_scope_name(cases[i].scope),
+				         cases[i].subject, list.items[i].spent_micro);
+		}
+	}
+	assert_int_equal(sum(*state, &a, USAGE_BY_CONVERSATION).count, 2);
+}
+
 static size_t count_told(struct store *s, const char *pattern)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -519,6 +585,7 @@ static const struct CMUnitTest tests[] = {
         EACH(files_are_listed_while_their_sandbox_rests),
         EACH(a_deposit_is_booked_once_and_spending_is_taken_off),
         EACH(a_budget_knows_what_was_spent_before_it_and_hears_of_what_comes),
+        EACH(a_row_counts_for_its_run_its_conversation_and_its_sandboxs_labels),
         EACH(a_window_is_told_of_once_until_the_budget_changes),
 };
 
