@@ -287,3 +287,113 @@ def test_the_command_line_shows_it(metered):
         assert metered.cli("budget", "rm", made).returncode == 0
     printed = metered.cli("config", "--price-vcpu-second", "0.000014").stdout.decode()
     assert "price_vcpu_second: 1.4e-05" in printed
+
+
+# ---- budgets of a run, a label and a conversation ----
+
+
+def spend(api, box, least, **headers):
+    """A command of so many seconds; its answer, or the refusal."""
+    try:
+        return api.call("POST", f"{PATH}/{box}/exec", {"command": f"sleep {least}"}, headers)
+    except atoll.ApiError as error:
+        return error
+
+
+def is_refused(answer, scope, subject):
+    if not isinstance(answer, atoll.ApiError):
+        return False
+    assert (answer.status, answer.code) == (402, "budget_exceeded"), answer
+    assert f"of {scope} '{subject}' is spent" in answer.message
+    assert answer.body["error"]["quota"]["scope"] == scope and answer.body["error"]["quota"]["used"] > 0
+    return True
+
+
+@pytest.mark.parametrize(("scope", "header"), [("run", "Atoll-Run"), ("conversation", "Atoll-Conversation")])
+def test_calls_of_what_has_spent_its_budget_are_refused_and_no_others(metered, scope, header):
+    api = metered.api()
+    mine, theirs = {header: "r/1"}, {header: "r/2"}
+    with api.sandbox(internet=False, resources={"cpu": 1}) as box:
+        made = api.post("/v1/budgets", {"scope": scope, "subject": "r/1", "limit_usd": 2, "window": "day", "warn_at": 0.5})
+        assert made["subject"] == "r/1" and made["scope"] == scope
+        refused = atoll.wait_for(lambda: is_refused(answer := spend(api, box, 0.5, **mine), scope, "r/1") and answer, 30, "a refusal")
+        assert refused.body["error"]["quota"]["reset_at"] > time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime())
+        raw = api.raw("POST", f"{PATH}/{box}/exec", {"command": "true"}, mine)
+        assert raw.status == 402 and 0 < int(raw.headers["Retry-After"]) <= 24 * 3600 + 1
+        assert spend(api, box, 0, **theirs)["exit_code"] == 0 and spend(api, box, 0)["exit_code"] == 0
+        # Other ways to spend are closed, too; reading and ending are not.
+        for method, path, body in (("POST", PATH, {"internet": False}), ("POST", "/v1/tools/bash", {"sandboxId": box, "input": {"command": "true"}}),
+                                   ("POST", f"{PATH}/{box}/start", None), ("POST", f"{PATH}/{box}/windows/main/run", {"command": "true"}),
+                                   ("POST", f"{PATH}/{box}/fork", {})):
+            with pytest.raises(atoll.ApiError) as error:
+                api.call(method, path, body, mine)
+            assert is_refused(error.value, scope, "r/1"), path
+        assert api.call("GET", f"{PATH}/{box}", None, mine)["state"] == "started"
+        if scope == "conversation":
+            with pytest.raises(atoll.ApiError) as error:
+                api.post("/v1/tools/bash", {"sandboxId": box, "conversationId": "r/1", "input": {"command": "true"}})
+            assert is_refused(error.value, scope, "r/1")
+            with pytest.raises(atoll.ApiError) as error:
+                api.post(f"{PATH}/{box}/exec", {"command": "true", "conversation": "r/1"})
+            assert is_refused(error.value, scope, "r/1")
+        # Over a kill, and the budget's own events are told once.
+        old = metered.kill9("api")
+        atoll.wait_for(lambda: metered.pid_of("api") not in (None, old), 15, "a new process")
+        metered.wait_ready()
+        assert is_refused(atoll.wait_for(lambda: isinstance(answer := spend(api, box, 0, **mine), atoll.ApiError) and answer, 20, "a refusal after the kill"), scope, "r/1")
+        told = [e["kind"] for e in api.get("/v1/events?kind=budget.*")["items"]]
+        assert told == ["budget.created", "budget.warned", "budget.exceeded"]
+        counted = [line for line in api.raw("GET", "/metrics").body.decode().splitlines() if line.startswith(f'atoll_budget_refusals_total{{scope="{scope}"}} ')]
+        assert int(counted[0].split()[1]) >= 1
+        api.call("PATCH", f"/v1/budgets/{made['id']}", {"limit_usd": 1000})
+        assert spend(api, box, 0, **mine)["exit_code"] == 0
+        spend(api, box, 0.3, **theirs)
+        atoll.wait_for(lambda: usage(api, scope).keys() >= {"r/1", "r/2", ""}, 20, lambda: f"all in {usage(api, scope)}")
+        assert usage(api, scope, **{scope: "r/2"}).keys() == {"r/2"}
+
+
+def test_a_call_that_runs_is_cut_off_when_its_run_has_spent_its_budget(metered):
+    api = metered.api()
+    with api.sandbox(internet=False, resources={"cpu": 1}) as box:
+        api.post("/v1/budgets", {"scope": "run", "subject": "long", "limit_usd": 2, "window": "total"})
+        begun = time.time()
+        answer = spend(api, box, 120, **{"Atoll-Run": "long"})
+        assert time.time() - begun < 60
+        assert is_refused(answer, "run", "long"), answer
+        assert api.get(f"{PATH}/{box}")["state"] == "started"
+        # The command itself goes on, as after any broken connection, and its time is no longer the run's.
+        spent = usage(api, "run", run="long")["long"]["seconds"]
+        atoll.wait_for(lambda: seconds(api, box) > spent + 3, 30, "time that is not the run's")
+        assert usage(api, "run", run="long")["long"]["seconds"] <= spent + 1.5
+
+
+def test_a_budget_of_a_label_stops_its_sandboxes(metered):
+    api = metered.api()
+    labelled = api.create(internet=False, labels={"team": "a b"}, resources={"cpu": 1})["id"]
+    other = api.create(internet=False, labels={"team": "c"}, resources={"cpu": 1})["id"]
+    made = metered.cli("budget", "create", "--limit", "2", "--window", "total", "--label", "team=a b")
+    assert made.returncode == 0, made
+    assert b"team=a b" in metered.cli("budget", "ls").stdout
+    row = atoll.wait_for(lambda: (r := api.get(f"{PATH}/{labelled}"))["state"] == "stopped" and r, 30, "its end")
+    assert row["reason"] == "budget"
+    assert api.get(f"{PATH}/{other}")["state"] == "started"
+    for call in (lambda: api.post(f"{PATH}/{labelled}/start"), lambda: api.create(internet=False, labels={"team": "a b"})):
+        with pytest.raises(atoll.ApiError) as error:
+            call()
+        assert is_refused(error.value, "label", "team=a b")
+    api.remove(labelled)
+    api.remove(other)
+
+
+def test_budgets_about_nothing_are_refused(metered):
+    api = metered.api()
+    for body, text in (({"scope": "run"}, "which run"), ({"scope": "run", "subject": "a b"}, "a run's name"),
+                       ({"scope": "label", "subject": "team"}, "no NAME=VALUE"), ({"scope": "label", "subject": "=x"}, "label"),
+                       ({"scope": "conversation", "subject": "a b"}, "conversation"), ({"scope": "conversation"}, "which conversation"),
+                       ({"scope": "project", "subject": "r1"}, "a project's budget"), ({"scope": "agent", "subject": "x"}, "scope"),
+                       ({"subject": "r1"}, "a project's budget"), ({"scope": "label", "subject": 386 * "x"}, "subject")):
+        with pytest.raises(atoll.ApiError) as refused:
+            api.post("/v1/budgets", {"limit_usd": 1, **body})
+        assert refused.value.status == 400 and text in refused.value.message, (body, refused.value.message)
+    both = metered.cli("budget", "create", "--limit", "1", "--run", "a", "--label", "b=c")
+    assert both.returncode != 0 and b"not both" in both.stderr

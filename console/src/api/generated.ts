@@ -158,7 +158,7 @@ export interface Balance {
 /** A spending limit and the amount spent */
 export interface Budget {
   id: string;
-  scope: "project" | "key" | "sandbox";
+  scope: "project" | "key" | "sandbox" | "run" | "label" | "conversation";
   subject: string;
   window: "total" | "day" | "month";
   limit_usd: number;
@@ -170,7 +170,7 @@ export interface Budget {
 }
 /** A spending limit */
 export interface BudgetCreate {
-  scope?: "project" | "key" | "sandbox";
+  scope?: "project" | "key" | "sandbox" | "run" | "label" | "conversation";
   window?: "total" | "day" | "month";
   warn_at?: number;
   subject?: string;
@@ -3613,14 +3613,14 @@ export const getV1JobDeliveries: Operation<undefined, { state?: string; before?:
 /** Send a message again */
 export const postV1JobDeliveriesJobRetry: Operation<{ job: string }, undefined, undefined, unknown> = { method: "POST", path: "/v1/job-deliveries/{job}/retry", scopes: ["sandbox:write"] };
 /** Get usage and cost in groups; an admin that names no project gets all projects */
-export const getV1Usage: Operation<undefined, { from?: string; to?: string; group_by?: "project" | "key" | "sandbox" | "run" | "reason" | "day" | "template" | "user" | "total" | "label"; format?: "json" | "csv"; key?: string; sandbox?: string; run?: string; label?: string; page?: string; limit?: number }, undefined, Usage> = { method: "GET", path: "/v1/usage", scopes: ["sandbox:read"] };
+export const getV1Usage: Operation<undefined, { from?: string; to?: string; group_by?: "project" | "key" | "sandbox" | "run" | "reason" | "day" | "template" | "user" | "total" | "conversation" | "label"; format?: "json" | "csv"; key?: string; sandbox?: string; run?: string; conversation?: string; label?: string; page?: string; limit?: number }, undefined, Usage> = { method: "GET", path: "/v1/usage", scopes: ["sandbox:read"] };
 /** Get what the project deposited and spent */
 export const getV1Balance: Operation<undefined, undefined, undefined, Balance> = { method: "GET", path: "/v1/balance", scopes: ["sandbox:read"] };
 /** Book a deposit; each id is booked once */
 export const postV1BalanceDeposits: Operation<undefined, undefined, DepositCreate, Deposit> = { method: "POST", path: "/v1/balance/deposits", scopes: ["admin"] };
 /** List the project's budgets */
 export const getV1Budgets: Operation<undefined, undefined, undefined, BudgetList> = { method: "GET", path: "/v1/budgets", scopes: ["sandbox:read"] };
-/** Create a budget; it warns, then stops sandboxes and refuses new ones */
+/** Create a budget; it warns, then stops sandboxes and refuses new ones, or refuses the calls of its run or conversation */
 export const postV1Budgets: Operation<undefined, undefined, BudgetCreate, Budget> = { method: "POST", path: "/v1/budgets", scopes: ["project:write"] };
 /** Change a budget's limit or warning */
 export const patchV1BudgetsBudget: Operation<{ budget: string }, undefined, BudgetUpdate, Budget> = { method: "PATCH", path: "/v1/budgets/{budget}", scopes: ["project:write"] };

@@ -14,10 +14,10 @@ export const artifactUrlSchema = {
   expires_in_seconds: {"type":"integer","description":"lifetime of the address, at most seven days","minimum":1,"maximum":604800},
 } satisfies Schema;
 export const budgetCreateSchema = {
-  scope: {"type":"string","description":"what the budget covers (default project)","enum":["project","key","sandbox"]},
+  scope: {"type":"string","description":"what the budget covers (default project)","enum":["project","key","sandbox","run","label","conversation"]},
   window: {"type":"string","description":"period in UTC; total never restarts (default month)","enum":["total","day","month"]},
   warn_at: {"type":"number","description":"fraction of the limit at which a warning is sent (default 0.8)","minimum":0,"maximum":1},
-  subject: {"type":"string","description":"id of the key, or name or id of the sandbox","maxLength":64},
+  subject: {"type":"string","description":"id of the key, name or id of the sandbox, run of the header Atoll-Run, NAME=VALUE of a label, or conversation of the header Atoll-Conversation or of tool calls","maxLength":385},
   limit_usd: {"type":"number","description":"US dollars","minimum":0,"maximum":1000000000},
 } satisfies Schema;
 export const budgetUpdateSchema = {

@@ -96,7 +96,7 @@ const WARN: FormField = { name: "warn_at", label: t.warnAt, help: t.warnHelp };
 const choices = (texts: Record<string, string>) => Object.entries(texts).map(([value, label]) => ({ value, label }));
 const CREATE_FIELDS: readonly FormField[] = [
   { name: "scope", label: t.scope, help: "", isRequired: true, choices: choices(t.scopes) },
-  { name: "subject", label: t.subject, help: "", isRequired: true, isShown: (values) => values["scope"] !== "project" },
+  ...Object.entries(t.subjects).map(([scope, label]): FormField => ({ name: "subject", label, help: "", isRequired: true, isShown: (values) => values["scope"] === scope })),
   { name: "window", label: t.window, help: "", isRequired: true, choices: choices(t.windows) },
   LIMIT,
   WARN,

@@ -24,7 +24,7 @@ import "./usage.css";
 
 const STACKS_MAX = 5;
 const CHART_HEIGHT = 220;
-const GROUPS = ["sandbox", "template", "user", "key", "reason", "run", "label"];
+const GROUPS = ["sandbox", "template", "user", "key", "reason", "run", "conversation", "label"];
 
 export default function UsagePage() {
   const lacks = missingScope(getV1Usage);
