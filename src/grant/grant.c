@@ -125,6 +125,8 @@ static void *run_rounds(void *context)
 		if (grants_refresh(g, &err) < 0)
 			log_warning("credentials were not sent", FAILURE(&err));
 		credential_sender_measure(g->options.sender);
+		if (store_consent_expire(g->options.store, clock_unix_ms(), &err) < 0)
+			log_warning("the end of consents is not told", FAILURE(&err));
 		grant_note_uses(g);
 		purge_old(g, count++);
 	} while (grant_wait_for_round(g));
@@ -170,6 +172,7 @@ void grants_close(struct grants *g)
 	grant_forget_trust(g);
 	map_done(&g->sent);
 	map_done(&g->prepared);
+	map_done(&g->used);
 	(void)pthread_cond_destroy(&g->wake);
 	(void)pthread_mutex_destroy(&g->mutex);
 	free(g);

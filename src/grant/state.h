@@ -22,6 +22,8 @@ struct grants {
 	struct map sent; /* ids of sandboxes with a set -> unsigned: the round that sent it */
 	unsigned round;
 	struct map prepared; /* prepare.c: id -> int64_t: created_at of the installed authority */
+	/* used by the thread of rounds only */
+	struct map used; /* uses.c: "SANDBOX CREDENTIAL" -> uintptr_t: the hour of the last event */
 	/* used by the trust thread only */
 	struct map trusted; /* id -> struct trust_state (rounds.c) */
 };

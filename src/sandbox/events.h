@@ -81,6 +81,14 @@ enum event_kind {
 	EVENT_APPROVAL_REFUSED,
 	EVENT_APPROVAL_USED,    /* the approved call was made */
 	EVENT_APPROVAL_EXPIRED, /* nobody has decided in time */
+	EVENT_CREDENTIAL_CREATED,
+	EVENT_CREDENTIAL_UPDATED,
+	EVENT_CREDENTIAL_DELETED,
+	EVENT_CREDENTIAL_USED,   /* a request of a sandbox got it, for the first time in an hour */
+	EVENT_CONSENT_REQUESTED, /* an agent asks for a credential */
+	EVENT_CONSENT_GIVEN,
+	EVENT_CONSENT_REVOKED,
+	EVENT_CONSENT_EXPIRED,
 	EVENT_WEBHOOK_CREATED,
 	EVENT_WEBHOOK_UPDATED,
 	EVENT_WEBHOOK_DISABLED, /* too many deliveries wait */

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/approvals.h"
 
+#include <string.h>
+
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/id.h"
 #include "base/random.h"
+#include "json/json.h"
 #include "json/write.h"
 #include "store/column_rows.h"
 #include "store/event_rows.h"
@@ -57,6 +60,30 @@ static int tell_approval(struct store_connection *c, enum event_kind kind,
 	return event_add(c, &event, err);
 }
 
+static int tell_consent_request(struct store_connection *c, const struct approval_record *r,
+                                struct error *err)
+{
+	AUTO(arena_done) struct arena a = {0};
+	AUTO(buf_done) struct buf detail = BUF(4096);
+	const struct json_value *input;
+	struct event_record event = {
+	        .at = clock_unix_ms(),
+	        .project_id = r->project_id,
+	        .sandbox_id = r->sandbox_id,
+	        .kind = event_kind_name(EVENT_CONSENT_REQUESTED),
+	};
+
+	if (json_load(&a, span_of(r->input), &input, err) < 0)
+		return -1;
+	json_begin_object(&detail, NULL);
+	json_add_text(&detail, "conversationId", r->conversation_id);
+	json_add_text(&detail, "approvalId", r->id);
+	json_end_object(&detail);
+	event.text = json_get_text(input, "credential", "");
+	event.detail = buf_text(&detail);
+	return event_add(c, &event, err);
+}
+
 static int run_insertion(struct store_connection *c, void *context, struct error *err)
 {
 	const struct approval_insertion *in = context;
@@ -71,9 +98,10 @@ static int run_insertion(struct store_connection *c, void *context, struct error
 	if (pending >= in->pending_max)
 		return FAIL(err, ERROR_LIMIT, "%u tool calls wait for approval already",
 		            in->pending_max);
-	if (query_run(c, QUERY_APPROVAL_INSERT, r, NULL, err) < 0)
+	if (query_run(c, QUERY_APPROVAL_INSERT, r, NULL, err) < 0 ||
+	    tell_approval(c, EVENT_APPROVAL_PENDING, r, err) < 0)
 		return -1;
-	return tell_approval(c, EVENT_APPROVAL_PENDING, r, err);
+	return strcmp(r->tool, CONSENT_TOOL) == 0 ? tell_consent_request(c, r, err) : 0;
 }
 
 int store_approval_insert(struct store *s, const struct approval_record *r, unsigned pending_max,

@@ -78,6 +78,8 @@ MUST_CHECK int store_approval_decide(struct store *s, const struct approval_deci
 /* A request that the rules of a sandbox allow a host: an approval of the tool ACCESS_TOOL, whose
  * use is to add the host to the rules. A sandbox has one for each host, for all callers. */
 #define ACCESS_TOOL "request_access"
+/* Asks for a consent (consents.h); the input has the name of the credential. */
+#define CONSENT_TOOL "activate_credential"
 #define ACCESS_PENDING_MAX 20 /* of a sandbox */
 struct access_request {
 	const char *project_id, *sandbox_id;

@@ -3,6 +3,7 @@
 
 #include "store/column_rows.h"
 #include "store/credentials.h"
+#include "store/event_rows.h"
 #include "store/query.h"
 #include "store/transaction_parts.h"
 
@@ -81,7 +82,10 @@ static int write_credential(struct store_connection *c, const struct credential_
 	AUTO(arena_done) struct arena arena = {0};
 
 	if (r->revision == 0)
-		return credential_run_insertion(c, r, err);
+		return credential_run_insertion(c, r, err) < 0
+		               ? -1
+		               : credential_tell(c, EVENT_CREDENTIAL_CREATED, r, err);
+	/* No event: a renewal comes each hour, and a new login is known by its connect. */
 	return ROW_OR(query_find(c, QUERY_CREDENTIAL_UPDATE, r, INTO(&arena, &ignored), err),
 	              FAIL(err, ERROR_CONFLICT,
 	                   "credential '%.64s' was changed or deleted meanwhile", r->name));

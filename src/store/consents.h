@@ -47,6 +47,8 @@ MUST_CHECK int store_consent_active(struct store *s, struct arena *a, const char
 /* Ends those that hold; returns their number. */
 MUST_CHECK int store_consent_revoke(struct store *s, const struct consent_ref *ref,
                                     struct error *err);
+/* Tells of those that have expired since, up to 100. */
+MUST_CHECK int store_consent_expire(struct store *s, int64_t now, struct error *err);
 MUST_CHECK int store_consent_purge(struct store *s, int64_t before, struct error *err);
 
 /* Sandboxes of a server that have rules of credentials, and are neither deleted nor failed. */

@@ -4,6 +4,7 @@
 #include "seal/seal.h"
 #include "store/access.h"
 #include "store/column_rows.h"
+#include "store/event_rows.h"
 #include "store/query.h"
 #include "store/transaction_parts.h"
 
@@ -53,9 +54,21 @@ int credential_run_insertion(struct store_connection *c, const struct credential
 	return 0;
 }
 
+/* All members of a project see its events, but only the user sees a user's credential. */
+int credential_tell(struct store_connection *c, enum event_kind kind,
+                    const struct credential_record *r, struct error *err)
+{
+	const struct event_subject subject = {.project_id = r->project_id,
+	                                      .name = r->owner_id[0] ? r->id : r->name};
+
+	return event_add_about(c, kind, &subject, err);
+}
+
 static int run_insert(struct store_connection *c, void *context, struct error *err)
 {
-	return credential_run_insertion(c, context, err);
+	return credential_run_insertion(c, context, err) < 0
+	               ? -1
+	               : credential_tell(c, EVENT_CREDENTIAL_CREATED, context, err);
 }
 
 int store_credential_insert(struct store *s, const struct credential_record *r, struct error *err)
@@ -108,11 +121,13 @@ static int run_update(struct store_connection *c, void *context, struct error *e
 {
 	const struct credential_update *updating = context;
 
-	return ROW_OR(query_find(c, QUERY_CREDENTIAL_UPDATE, updating->record,
-	                         INTO(updating->arena, updating->ret), err),
-	              FAIL(err, ERROR_CONFLICT,
-	                   "credential '%.64s' was changed or deleted meanwhile; try again",
-	                   updating->record->name));
+	if (ROW_OR(query_find(c, QUERY_CREDENTIAL_UPDATE, updating->record,
+	                      INTO(updating->arena, updating->ret), err),
+	           FAIL(err, ERROR_CONFLICT,
+	                "credential '%.64s' was changed or deleted meanwhile; try again",
+	                updating->record->name)) < 0)
+		return -1;
+	return credential_tell(c, EVENT_CREDENTIAL_UPDATED, updating->ret, err);
 }
 
 int store_credential_update(struct store *s, struct arena *a, const struct credential_record *r,
@@ -143,7 +158,9 @@ static int run_removal(struct store_connection *c, void *context, struct error *
 	if (ROW_OR(query_run(c, QUERY_CREDENTIAL_REMOVE, r, NULL, err),
 	           fail_missing(r->name, err)) < 0)
 		return -1;
-	return query_run(c, QUERY_CONNECT_REMOVE_OF_CREDENTIAL, r, NULL, err) < 0 ? -1 : 0;
+	if (query_run(c, QUERY_CONNECT_REMOVE_OF_CREDENTIAL, r, NULL, err) < 0)
+		return -1;
+	return credential_tell(c, EVENT_CREDENTIAL_DELETED, r, err);
 }
 
 int store_credential_remove(struct store *s, const struct credential_record *r, struct error *err)

@@ -23,6 +23,11 @@ struct event_subject {
 MUST_CHECK int event_add_about(struct store_connection *c, enum event_kind kind,
                                const struct event_subject *subject, struct error *err);
 
+/* credentials.c: an event about a credential. */
+struct credential_record;
+MUST_CHECK int credential_tell(struct store_connection *c, enum event_kind kind,
+                               const struct credential_record *r, struct error *err);
+
 /* A log whose rows have growing numbers, such as the events. Some numbers are missing; the newest
  * row is never purged. */
 struct numbered_log {

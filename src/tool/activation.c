@@ -55,7 +55,7 @@ static JSON_SHAPE(activation_output_shape, "ActivateCredentialOutput", activatio
 
 bool activation_is_request(const struct approval_record *r)
 {
-	return strcmp(r->tool, ACTIVATION_TOOL) == 0;
+	return strcmp(r->tool, CONSENT_TOOL) == 0;
 }
 
 /* The credential that the request names, as it was when the request was made. */
@@ -201,7 +201,7 @@ static int find_or_insert_request(const struct tool_call *call, const struct act
 {
 	const char *conversation = call->conversation_id ? call->conversation_id : "";
 	const char *const texts[] = {
-	        ACTIVATION_TOOL,
+	        CONSENT_TOOL,
 	        call->sandbox->id,
 	        credential->id,
 	        arena_format(call->arena, "%lld", (long long)credential->version),
@@ -217,7 +217,7 @@ static int find_or_insert_request(const struct tool_call *call, const struct act
 	        .conversation_id = conversation,
 	        .origin_json = "",
 	        .sandbox_id = call->sandbox->id,
-	        .tool = ACTIVATION_TOOL,
+	        .tool = CONSENT_TOOL,
 	        .input = write_request(call, in, credential),
 	        .note = "",
 	        .decided_by = "",
@@ -334,7 +334,7 @@ static int activation_call(const struct tool_call *call, const void *input, stru
 }
 
 const struct tool activate_credential_tool = {
-        .name = ACTIVATION_TOOL,
+        .name = CONSENT_TOOL,
         .title = "Ask to use a credential",
         .description = "Asks a person to allow a credential in this sandbox. Its value stays "
                        "outside: once it is active, requests to its hosts get it on their way. "

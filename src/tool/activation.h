@@ -13,7 +13,6 @@
 
 #include "base/error.h"
 
-#define ACTIVATION_TOOL "activate_credential"
 #define ACTIVATION_HOUR_MS (INT64_C(3600) * 1000) /* of a conversation's consent */
 
 struct approval_record;

@@ -201,7 +201,38 @@ def test_a_conversation_asks_uses_and_loses_a_credential(api, there):
         assert api.post("/v1/conversations/c1/credentials/asked/revoke", {}) == {"revoked": 1}
         assert "403" in get(api, sandbox, "/revoked")["stdout"] and not came(there, "/revoked")
         assert api.get(f"/v1/consents?sandbox={sandbox}")["items"][0]["state"] == "revoked"
+        # Each step is an event of the sandbox, without the value.
+        told = [e for e in events_of(api, "consent.*") if e["sandbox"] == sandbox]
+        assert [(e["kind"], e["text"]) for e in told] == [("consent.requested", "asked"), ("consent.given", "asked"), ("consent.revoked", "asked")]
+        assert all(e["detail"]["approvalId"] == approval["id"] and e["detail"]["conversationId"] == "c1" for e in told)
+        assert told[1]["detail"]["id"] == told[2]["detail"]["id"] == consent["id"]
     other.close()
+
+
+def events_of(api, kind):
+    items = api.get(f"/v1/events?limit=1000&kind={kind}")["items"]
+    assert TOKEN not in str(items) and OTHER not in str(items)
+    return items
+
+
+def test_what_happens_to_a_credential_is_told_without_its_value(api, there):
+    hook = api.post("/v1/webhooks", {"url": "https://hooks.example.com/x", "events": ["credential.*", "consent.given"]})
+    api.delete(f"/v1/webhooks/{hook['id']}")
+    refused("invalid_request", "unknown kind", api.post, "/v1/webhooks", {"url": "https://hooks.example.com/x", "events": ["credential.shown"]})
+    api.post("/v1/credentials", {"name": "told", "hosts": ["api.test"], "consent": "project", "fields": {"token": TOKEN}})
+    refused("conflict", "already", api.post, "/v1/credentials", {"name": "told", "hosts": ["api.test"], "fields": {"token": TOKEN}})
+    api.call("PATCH", "/v1/credentials/told", {"fields": {"token": OTHER}})
+    with api.sandbox(internet=True, egress=rules(there, "told")) as first, api.sandbox(internet=True, egress=rules(there, "told")) as second:
+        for sandbox in (first, second, first):
+            get_trusting(api, sandbox, "/told")
+        used = lambda: [e for e in events_of(api, "credential.used") if e["text"] == "told"]
+        atoll.wait_for(lambda: {e["sandbox"] for e in used()} == {first, second}, 20, lambda: f"both uses in {used()}")
+        get_trusting(api, first, "/told")
+        api.delete("/v1/credentials/told")
+        # One for each sandbox and hour; the hour may have changed meanwhile.
+        assert len(used()) in (2, 3, 4) and len({(e["sandbox"], e["at"][:13]) for e in used()}) == len(used())
+    kinds = [e["kind"] for e in events_of(api, "credential.*") if e["text"] == "told" and e["kind"] != "credential.used"]
+    assert kinds == ["credential.created", "credential.updated", "credential.deleted"]
 
 
 def test_a_consent_is_for_one_version(api, there):

@@ -23,13 +23,31 @@ LIMIT 1000;
 SELECT {consent} FROM consents
 WHERE sandbox_id = :id AND revoked_at = 0 AND (expires_at = 0 OR expires_at > :now);
 
--- name: consent_revoke
--- takes: consent_ref
-UPDATE consents SET revoked_at = :now
-WHERE project_id = :project_id AND revoked_at = 0 AND (expires_at = 0 OR expires_at > :now)
+-- fragment: holding
+project_id = :project_id AND revoked_at = 0 AND (expires_at = 0 OR expires_at > :now)
 	AND (:sandbox_id IS NULL OR sandbox_id = :sandbox_id)
 	AND (:conversation_id IS NULL OR conversation_id = :conversation_id)
-	AND (:credential_name IS NULL OR credential_name = :credential_name);
+	AND (:credential_name IS NULL OR credential_name = :credential_name)
+
+-- name: consent_holding
+-- takes: consent_ref
+-- gives: consent_record
+SELECT {consent} FROM consents WHERE {holding};
+
+-- name: consent_revoke
+-- takes: consent_ref
+UPDATE consents SET revoked_at = :now WHERE {holding};
+
+-- name: consent_expired
+-- takes: record_lookup
+-- gives: consent_record
+SELECT {consent} FROM consents
+WHERE is_told = 0 AND expires_at > 0 AND expires_at <= :now AND revoked_at = 0
+LIMIT 100;
+
+-- name: consent_tell
+-- takes: record_lookup
+UPDATE consents SET is_told = 1 WHERE id = :id AND is_told = 0;
 
 -- name: consent_remove_all
 -- takes: record_lookup

@@ -6,6 +6,7 @@
 #include "store/access.h"
 #include "store/connects.h"
 #include "store/consents.h"
+#include "store/events.h"
 #include "store/credentials.h"
 #include "store/driver.h"
 #include "store/leases.h"
@@ -634,6 +635,20 @@ static void a_consent_holds_until_it_ends_or_is_revoked(void **state)
 	assert_string_equal(found.items[0].id, "two");
 	assert_done(store_consent_active(s, &a, "other", NOW, &found, &err));
 	assert_int_equal(found.count, 0);
+	/* Its end is told once, and not before. */
+	for (unsigned i = 0; i < 3; i++) {
+		const struct event_page page = {.pattern = "consent.expired", .limit = 99};
+		struct event_list told;
+
+		assert_done(store_consent_expire(s, NOW + (i == 0 ? 9 : 10), &err));
+		assert_done(store_event_list(s, &a, &page, &told, &err));
+		assert_int_equal(told.count, i == 0 ? 0 : 1);
+		if (told.count == 0)
+			continue;
+		assert_string_equal(told.items[0].text, "github");
+		assert_string_equal(told.items[0].sandbox_id, "box");
+		assert_non_null(strstr(told.items[0].detail, "\"c1\""));
+	}
 	assert_int_equal(store_consent_revoke(s, &ref, &err), 0);
 	ref.conversation_id = "c1";
 	assert_int_equal(store_consent_revoke(s, &ref, &err), 2);
