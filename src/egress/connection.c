@@ -3,11 +3,14 @@
  * both ways.
  *
  *   READING -> LOOKING_UP -> CONNECTING -> CARRYING -> ENDING
- *                                      \-> HANDED
+ *                            ASKING_PROXY \-> HANDED
  *
  * An HTTP connection carries a single request with the body size that it declares, and its answer,
  * because a second request could name another host. Of TLS only the first message is parsed. HANDED
- * is a connection that the credential proxy carries. */
+ * is a connection that the credential proxy carries. With an upstream proxy, CONNECTING leads to
+ * it, and in ASKING_PROXY it is asked for the host's address. */
+#include "egress/connection.h"
+
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -23,8 +26,8 @@
 #include "egress/look.h"
 #include "egress/refusal.h"
 
-#define READING_MS 10000    /* until the name is known */
-#define CONNECTING_MS 20000 /* including the lookup, for all addresses together */
+#define READING_MS 10000 /* until the name is known */
+#define TAKING_MS 20000  /* until the credential proxy has taken it */
 #define SILENCE_MS 900000
 /* Once the sandbox has sent everything or has left, which look the same. */
 #define ENDED_SILENCE_MS 120000
@@ -34,38 +37,6 @@
 #define PENDING_MAX (SCRATCH_SIZE + 2 * LOOK_BYTES_MAX)
 #define ALERT_ACCESS_DENIED 49
 #define ALERT_INTERNAL_ERROR 80
-
-enum egress_state { READING, LOOKING_UP, CONNECTING, CARRYING, HANDED, ENDING };
-
-struct side {
-	int fd;
-	struct loop_watch *watch; /* NULL once the kernel said that it hangs */
-	struct buf pending;       /* for it */
-	bool has_ended;           /* nothing more is read from it */
-	bool is_shut;             /* nothing more is sent to it */
-};
-
-struct egress_connection {
-	struct list link;
-	struct gateway *gateway;
-	struct guest *guest;
-	enum protocol protocol;
-	enum egress_state state;
-	struct side client, server;
-	struct buf begin; /* bytes received before the name was known */
-	struct host_name looked;
-	struct network_decision decision; /* as it is reported */
-	struct body body;
-	struct lookup *lookup;
-	struct dns_addresses addresses;
-	size_t next_address;
-	struct loop_timer timer;
-	int64_t active_ms, connect_until_ms;
-	bool is_brief; /* by ENDED_SILENCE_MS */
-	bool is_decrypted;
-	int token_fd; /* of a connection that is handed over */
-	struct loop_watch *token_watch;
-};
 
 uint8_t protocol_of(enum protocol protocol)
 {
@@ -108,6 +79,7 @@ static void connection_free(struct egress_connection *c)
 	loop_watch_free(c->token_watch);
 	auto_close(&c->token_fd);
 	buf_done(&c->begin);
+	buf_done(&c->proxy_answer);
 	list_remove(&c->link);
 	g->connection_count--;
 	c->guest->connections--;
@@ -115,13 +87,14 @@ static void connection_free(struct egress_connection *c)
 	free(c);
 }
 
-static void set_events(const struct side *side, uint32_t events)
+void egress_side_set_events(const struct side *side, uint32_t events)
 {
 	if (side->watch)
 		loop_watch_set(side->watch, events);
 }
 
-static void enter_state(struct egress_connection *c, enum egress_state state, int64_t at_most_ms)
+void egress_connection_enter(struct egress_connection *c, enum egress_state state,
+                             int64_t at_most_ms)
 {
 	c->state = state;
 	loop_timer_start(c->gateway->loop, &c->timer, at_most_ms);
@@ -137,13 +110,13 @@ static void begin_ending(struct egress_connection *c)
 		connection_free(c);
 		return;
 	}
-	set_events(&c->client, EPOLLIN);
-	enter_state(c, ENDING, ENDING_MS);
+	egress_side_set_events(&c->client, EPOLLIN);
+	egress_connection_enter(c, ENDING, ENDING_MS);
 }
 
 static void say_refusal(struct egress_connection *c)
 {
-	bool is_fault = c->decision.code == DECISION_UPSTREAM_UNREACHABLE;
+	bool is_fault = decision_is_fault(c->decision.code);
 	const char alert[] = {
 	        21, 3, 1, 0, 2, 2, is_fault ? ALERT_INTERNAL_ERROR : ALERT_ACCESS_DENIED};
 	AUTO(buf_done) struct buf said = BUF(ANSWER_MAX);
@@ -157,7 +130,7 @@ static void say_refusal(struct egress_connection *c)
 
 /* Reported before the client hears of it: a command that ends by the refusal ends after the
  * report. */
-static void refuse_connection(struct egress_connection *c, enum decision_code code, const char *why)
+void egress_connection_refuse(struct egress_connection *c, enum decision_code code, const char *why)
 {
 	c->decision.code = (uint8_t)code;
 	c->decision.verdict = DECISION_DENIED;
@@ -252,8 +225,9 @@ static void update_side_watch(const struct egress_connection *c, const struct si
 	/* The end of a connection that is never read again is reported nevertheless. */
 	bool listens = is_deaf(c, side) && !side->has_ended;
 
-	set_events(side, (reads ? EPOLLIN : 0u) | (side->pending.size > 0 ? EPOLLOUT : 0u) |
-	                         (listens ? EPOLLRDHUP : 0u));
+	egress_side_set_events(side, (reads ? EPOLLIN : 0u) |
+	                                     (side->pending.size > 0 ? EPOLLOUT : 0u) |
+	                                     (listens ? EPOLLRDHUP : 0u));
 }
 
 static void copy_both_ways(struct egress_connection *c)
@@ -275,10 +249,8 @@ static void copy_both_ways(struct egress_connection *c)
 	update_side_watch(c, &c->server, &c->client);
 }
 
-static void on_server(void *context, uint32_t epoll_events);
-
-static int add_watch(struct egress_connection *c, struct side *side, loop_on_ready *on_ready,
-                     uint32_t events)
+int egress_side_watch(struct egress_connection *c, struct side *side, loop_on_ready *on_ready,
+                      uint32_t events)
 {
 	const struct loop_watch_options options = {
 	        .fd = side->fd, .epoll_events = events, .on_ready = on_ready, .context = c};
@@ -287,70 +259,11 @@ static int add_watch(struct egress_connection *c, struct side *side, loop_on_rea
 	return loop_watch_add(c->gateway->loop, &options, &side->watch, &ignored);
 }
 
-static void send_at_once(int fd)
+void egress_send_at_once(int fd)
 {
 	const int yes = 1;
 
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-}
-
-/* The remaining addresses share the rest of the time. */
-static void start_attempt(struct egress_connection *c)
-{
-	int64_t left = c->connect_until_ms - loop_now_ms(c->gateway->loop);
-	size_t others = c->addresses.count - c->next_address;
-
-	enter_state(c, CONNECTING, left > 0 ? left / (int64_t)(others + 1) : 0);
-}
-
-/* Starts an attempt; -1 if it failed at once. */
-static int try_address(struct egress_connection *c, uint32_t address)
-{
-	const struct sockaddr_in there = {.sin_family = AF_INET,
-	                                  .sin_port = htons(c->protocol == PROTOCOL_TLS ? 443 : 80),
-	                                  .sin_addr.s_addr = htonl(address)};
-	struct side *server = &c->server;
-
-	server->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (server->fd < 0)
-		return -1;
-	send_at_once(server->fd);
-	if (connect(server->fd, (const struct sockaddr *)&there, sizeof(there)) < 0 &&
-	    errno != EINPROGRESS)
-		return -1;
-	return add_watch(c, server, on_server, EPOLLOUT);
-}
-
-static void drop_attempt(struct side *server)
-{
-	loop_watch_free(server->watch);
-	server->watch = NULL;
-	fd_forget(&server->fd);
-}
-
-/* Connects to the checked address; the name is not looked up twice. */
-static void connect_take_envelope(struct egress_connection *c)
-{
-	bool was_tried = c->server.fd >= 0 || c->state == CONNECTING;
-
-	drop_attempt(&c->server);
-	while (c->next_address < c->addresses.count) {
-		uint32_t address = c->addresses.items[c->next_address++];
-
-		if (!gateway_may_reach(c->gateway, address))
-			continue;
-		was_tried = true;
-		start_attempt(c);
-		if (try_address(c, address) == 0)
-			return;
-		drop_attempt(&c->server);
-	}
-	if (was_tried)
-		refuse_connection(c, DECISION_UPSTREAM_UNREACHABLE,
-		                  "no address of the name answers");
-	else
-		refuse_connection(c, DECISION_RANGE_REFUSED,
-		                  "its address is one that no sandbox may reach");
 }
 
 static void report_begin(struct egress_connection *c)
@@ -406,8 +319,8 @@ static void hand_connection_over(struct egress_connection *c)
 	struct error err = {0};
 
 	if (c->gateway->handover_fd < 0 || send_sockets(c, &err) < 0) {
-		refuse_connection(c, DECISION_UPSTREAM_UNREACHABLE,
-		                  "the credential proxy takes no connection");
+		egress_connection_refuse(c, DECISION_UPSTREAM_UNREACHABLE,
+		                         "the credential proxy takes no connection");
 		return;
 	}
 	loop_watch_free(c->client.watch);
@@ -416,29 +329,31 @@ static void hand_connection_over(struct egress_connection *c)
 	c->server.watch = NULL;
 	buf_done(&c->begin);
 	report_begin(c);
-	enter_state(c, HANDED, CONNECTING_MS);
+	egress_connection_enter(c, HANDED, TAKING_MS);
 }
 
-static void on_server(void *context, uint32_t epoll_events)
+/* The connection leads to the host. */
+void egress_connection_carry(struct egress_connection *c)
+{
+	if (c->is_decrypted) {
+		hand_connection_over(c);
+		return;
+	}
+	egress_connection_enter(c, CARRYING, SILENCE_MS);
+	report_begin(c);
+	c->active_ms = loop_now_ms(c->gateway->loop);
+	copy_both_ways(c);
+}
+
+void egress_connection_on_server(void *context, uint32_t epoll_events)
 {
 	struct egress_connection *c = context;
-	socklen_t size = sizeof(int);
-	int failure = 0;
 
-	if (c->state == CONNECTING) {
-		if (getsockopt(c->server.fd, SOL_SOCKET, SO_ERROR, &failure, &size) < 0 ||
-		    failure != 0) {
-			connect_take_envelope(c);
-			return;
-		}
-		if (c->is_decrypted) {
-			hand_connection_over(c);
-			return;
-		}
-		enter_state(c, CARRYING, SILENCE_MS);
-		report_begin(c);
-		c->active_ms = loop_now_ms(c->gateway->loop);
-	} else if (epoll_events & EPOLLERR) {
+	if (c->state == CONNECTING || c->state == ASKING_PROXY) {
+		way_on_server(c);
+		return;
+	}
+	if (epoll_events & EPOLLERR) {
 		connection_free(c);
 		return;
 	}
@@ -448,20 +363,6 @@ static void on_server(void *context, uint32_t epoll_events)
 		c->server.watch = NULL;
 	}
 	copy_both_ways(c);
-}
-
-static void on_lookup_end(void *context, enum dns_code code, const struct dns_addresses *addresses)
-{
-	struct egress_connection *c = context;
-
-	c->lookup = NULL;
-	c->addresses = *addresses;
-	if (code == DNS_OK && addresses->count > 0)
-		connect_take_envelope(c);
-	else
-		refuse_connection(c, DECISION_UPSTREAM_UNREACHABLE,
-		                  code == DNS_FAILED ? "no nameserver answers"
-		                                     : "the name has no address");
 }
 
 /* The first bytes for the server. */
@@ -481,29 +382,18 @@ static int prepare_server_bytes(struct egress_connection *c, size_t head_size)
 
 static void on_name(struct egress_connection *c, size_t head_size)
 {
-	const struct lookup_options options = {.name = c->looked.name,
-	                                       .of_one = &c->guest->lookups,
-	                                       .on_end = on_lookup_end,
-	                                       .context = c};
-
 	(void)snprintf(c->decision.host, sizeof(c->decision.host), "%s", c->looked.name);
 	if (!rules_allow(c->gateway, c->guest, &c->decision, &c->is_decrypted)) {
-		refuse_connection(c, DECISION_HOST_NOT_ALLOWED, "the name is not allowed");
+		egress_connection_refuse(c, DECISION_HOST_NOT_ALLOWED, "the name is not allowed");
 		return;
 	}
 	c->is_decrypted = c->is_decrypted && c->protocol == PROTOCOL_TLS;
 	if (!c->is_decrypted && prepare_server_bytes(c, head_size) < 0) {
-		refuse_connection(c, DECISION_BAD_REQUEST, "its body is malformed");
+		egress_connection_refuse(c, DECISION_BAD_REQUEST, "its body is malformed");
 		return;
 	}
-	c->lookup = lookup_start(&c->gateway->resolver, &options);
-	if (!c->lookup) {
-		refuse_connection(c, DECISION_LIMIT, "too many names are looked up");
-		return;
-	}
-	set_events(&c->client, 0);
-	c->connect_until_ms = loop_now_ms(c->gateway->loop) + CONNECTING_MS;
-	enter_state(c, LOOKING_UP, CONNECTING_MS);
+	egress_side_set_events(&c->client, 0);
+	way_find(c);
 }
 
 static void look_for_name(struct egress_connection *c)
@@ -517,7 +407,7 @@ static void look_for_name(struct egress_connection *c)
 	if (result == LOOK_FOUND)
 		on_name(c, head_size);
 	else if (result == LOOK_REFUSED)
-		refuse_connection(c, DECISION_BAD_REQUEST, c->looked.refusal);
+		egress_connection_refuse(c, DECISION_BAD_REQUEST, c->looked.refusal);
 }
 
 static void read_begin(struct egress_connection *c)
@@ -557,6 +447,7 @@ static void on_client(void *context, uint32_t epoll_events)
 		return;
 	case LOOKING_UP:
 	case CONNECTING:
+	case ASKING_PROXY:
 		connection_free(c); /* the peer hung up */
 		return;
 	case HANDED:
@@ -585,12 +476,9 @@ static void on_timer(void *context)
 	if (c->state == CARRYING && silent < most)
 		loop_timer_start(c->gateway->loop, &c->timer, most - silent);
 	else if (c->state == READING)
-		refuse_connection(c, DECISION_BAD_REQUEST, "it said no name in time");
-	else if (c->state == LOOKING_UP)
-		refuse_connection(c, DECISION_UPSTREAM_UNREACHABLE,
-		                  "no nameserver answers in time");
-	else if (c->state == CONNECTING)
-		connect_take_envelope(c);
+		egress_connection_refuse(c, DECISION_BAD_REQUEST, "it said no name in time");
+	else if (c->state == LOOKING_UP || c->state == CONNECTING || c->state == ASKING_PROXY)
+		way_on_timer(c);
 	else
 		connection_free(c);
 }
@@ -612,9 +500,9 @@ void connection_start(struct gateway *g, enum protocol protocol, int fd, struct 
 	list_append(&g->connections, &c->link);
 	g->connection_count++;
 	guest->connections++;
-	send_at_once(fd);
-	enter_state(c, READING, READING_MS);
-	if (add_watch(c, &c->client, on_client, EPOLLIN) < 0)
+	egress_send_at_once(fd);
+	egress_connection_enter(c, READING, READING_MS);
+	if (egress_side_watch(c, &c->client, on_client, EPOLLIN) < 0)
 		connection_free(c);
 }
 
@@ -627,6 +515,9 @@ void connections_check(struct gateway *g, const char *guest)
 		if ((guest && strcmp(c->guest->name, guest) != 0) || c->state == READING ||
 		    c->state == ENDING ||
 		    (rules_allow(g, c->guest, &d, &is_decrypted) &&
+		     (c->next_address == 0 ||
+		      rules_leave_address(g, c->guest, &d,
+		                          c->addresses.items[c->next_address - 1])) &&
 		     (c->protocol != PROTOCOL_TLS || is_decrypted == c->is_decrypted)))
 			continue;
 		d.code = DECISION_HOST_NOT_ALLOWED;

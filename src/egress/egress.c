@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "egress/gateway.h"
 #include "egress/route.h"
+#include "egress/upstream.h"
 
 #define ACCEPTS_MAX 64        /* at once, so that other connections get their turn */
 #define PAUSE_MS 100          /* pause when there are no descriptors */
@@ -210,6 +211,16 @@ static int open_gateway(struct gateway *g, const struct egress_options *o, struc
 	return watch_descriptor(g, g->changes_fd, on_changes, &ignored, err);
 }
 
+static void set_authorization(struct gateway *g, struct span login)
+{
+	AUTO(buf_done) struct buf text = BUF(sizeof(g->authorization) - 1);
+
+	if (login.size == 0)
+		return;
+	upstream_authorization(&text, login);
+	(void)snprintf(g->authorization, sizeof(g->authorization), "%s", buf_text(&text));
+}
+
 int egress_run(const struct egress_options *o, struct error *err)
 {
 	static struct gateway g;
@@ -220,10 +231,12 @@ int egress_run(const struct egress_options *o, struct error *err)
 	                     .rules_fd = o->rules_fd,
 	                     .handover_fd = o->handover_fd,
 	                     .reports_fd = o->reports_fd,
+	                     .proxy = o->proxy,
 	                     .changes_fd = -1,
 	                     .routes_fd = -1,
 	                     .pause = {.on_timer = on_pause_over, .context = &g}};
 	list_init(&g.connections);
+	set_authorization(&g, o->login);
 	if (open_gateway(&g, o, err) < 0 || o->confine(o->context, err) < 0)
 		return -1;
 	loop_run(g.loop);

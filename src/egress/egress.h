@@ -18,6 +18,9 @@
  * A connection for a name that is marked as decrypted goes to the credential proxy once it is
  * connected. It counts as one of the sandbox's until the proxy has ended it.
  *
+ * With an upstream proxy, all connections leave through it (upstream.h), and names are judged by
+ * the rules of addresses, too: nftables redirects all of a sandbox's connections here then.
+ *
  * One process with one thread, started by the supervisor. It sees only that folder, cannot fork,
  * and can only make IPv4 sockets and pairs. It may be killed at any time: its connections end, and
  * new ones wait. */
@@ -26,6 +29,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "sandbox/upstream.h"
 
 struct egress_options {
 	int http_fd, tls_fd, dns_fd; /* bound; http and tls listen */
@@ -35,6 +39,8 @@ struct egress_options {
 	const char *subnet, *allow; /* of the configuration: ranges with commas */
 	const char *nameservers;    /* addresses with commas */
 	uint16_t nameserver_port;
+	struct upstream_proxy proxy; /* through which all leaves; port 0: none */
+	struct span login;           /* at the proxy, "USER:PASSWORD"; empty: none */
 	/* Called when all descriptors are open, before the first byte of a sandbox is read. */
 	int (*confine)(const void *context, struct error *err);
 	const void *context;

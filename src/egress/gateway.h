@@ -11,10 +11,12 @@
 #include "egress/resolver.h"
 #include "sandbox/decision.h"
 #include "sandbox/egress.h"
+#include "sandbox/upstream.h"
 
 #define REFUSALS_TOLD 1024
 #define REPORTED_GUESTS 4096
 #define SCRATCH_SIZE 16384 /* bytes of one read */
+#define UPSTREAM_AUTHORIZATION_SIZE (UPSTREAM_LOGIN_MAX / 3 * 4 + 16)
 
 /* A sandbox, while it has a connection or a question. */
 struct guest {
@@ -27,6 +29,8 @@ struct gateway {
 	struct loop *loop;
 	struct resolver resolver;
 	int http_fd, tls_fd, dns_fd, rules_fd, handover_fd, reports_fd;
+	struct upstream_proxy proxy; /* port 0: there is none */
+	char authorization[UPSTREAM_AUTHORIZATION_SIZE];
 	int changes_fd; /* inotify of the rules folder */
 	int routes_fd;  /* route.h */
 	struct loop_watch *http_watch, *tls_watch;
@@ -62,6 +66,11 @@ bool gateway_knows(const struct gateway *g, uint32_t address);
  * (`ret_is_decrypted` may be NULL). */
 bool rules_allow(const struct gateway *g, const struct guest *guest, struct network_decision *d,
                  bool *ret_is_decrypted);
+/* Whether the sandbox's current rules leave this address to a name that no rule of names allows
+ * (rules_allow sets no rule then); in the mode "watch", the decision becomes a watched one. True
+ * for a name that a rule allows. */
+bool rules_leave_address(const struct gateway *g, const struct guest *guest,
+                         struct network_decision *d, uint32_t address);
 /* Whether any sandbox may reach this address, apart from its rules. */
 bool gateway_may_reach(const struct gateway *g, uint32_t address);
 

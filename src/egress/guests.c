@@ -60,33 +60,86 @@ static const char *take_sandbox(const struct buf *text, struct network_decision 
 	return rest.size > 0 ? rest.data : "";
 }
 
+static bool read_rules(const struct gateway *g, const struct guest *guest, struct buf *text)
+{
+	const struct fd_open_options options = {.flags = O_RDONLY};
+	AUTO_CLOSE int fd = -1;
+	struct error ignored = {0};
+
+	return fd_open_beneath(g->rules_fd, guest->name, &options, &fd, &ignored) == 0 &&
+	       fd_read_to_end(fd, text, &ignored) == 0;
+}
+
+static bool is_denied(const struct egress_ranges *denied, uint32_t address)
+{
+	for (size_t i = 0; i < denied->count; i++)
+		if (egress_range_has(&denied->items[i], address))
+			return true;
+	return false;
+}
+
+/* Whether rules decide on a name by its addresses: where all connections leave by the proxy, and
+ * the rules leave a nameserver reachable. Otherwise asking for the name could carry data out. */
+static bool rules_judge_addresses(const struct gateway *g, const char *rules)
+{
+	struct egress_ranges denied;
+	struct error ignored = {0};
+
+	if (g->proxy.port == 0 || sandbox_egress_denied(rules, &denied, &ignored) < 0)
+		return false;
+	for (unsigned i = 0; i < g->resolver.server_count; i++)
+		if (!is_denied(&denied, g->resolver.servers[i]))
+			return true;
+	return false;
+}
+
 bool rules_allow(const struct gateway *g, const struct guest *guest, struct network_decision *d,
                  bool *ret_is_decrypted)
 {
-	const struct fd_open_options options = {.flags = O_RDONLY};
 	AUTO(buf_done) struct buf text = BUF(SANDBOX_EGRESS_TEXT_MAX + ID_SIZE + 2);
-	AUTO_CLOSE int fd = -1;
-	struct error ignored = {0};
+	bool is_name = host_name_is_valid(span_of(d->host)), is_open;
 	const char *rules;
 	struct span rule;
 	bool is_watched;
 
 	if (ret_is_decrypted)
 		*ret_is_decrypted = false;
-	if (fd_open_beneath(g->rules_fd, guest->name, &options, &fd, &ignored) < 0 ||
-	    fd_read_to_end(fd, &text, &ignored) < 0)
+	if (!read_rules(g, guest, &text))
 		return false;
 	rules = take_sandbox(&text, d);
 	rule = sandbox_egress_rule_of_name(rules, span_of(d->host));
-	is_watched =
-	        sandbox_egress_mode(rules) == EGRESS_WATCH && host_name_is_valid(span_of(d->host));
+	is_watched = sandbox_egress_mode(rules) == EGRESS_WATCH && is_name;
+	is_open = rule.size == 0 && is_name && rules_judge_addresses(g, rules);
 	(void)snprintf(d->rule, sizeof(d->rule), "%.*s", (int)rule.size, rule.data);
 	if (ret_is_decrypted)
 		*ret_is_decrypted = sandbox_egress_decrypts(rules, span_of(d->host));
-	d->verdict = rule.size > 0 ? DECISION_ALLOWED
-	             : is_watched  ? DECISION_WATCHED
-	                           : DECISION_DENIED;
+	d->verdict = rule.size > 0 || is_open ? DECISION_ALLOWED
+	             : is_watched             ? DECISION_WATCHED
+	                                      : DECISION_DENIED;
 	return d->verdict != DECISION_DENIED;
+}
+
+bool rules_leave_address(const struct gateway *g, const struct guest *guest,
+                         struct network_decision *d, uint32_t address)
+{
+	AUTO(buf_done) struct buf text = BUF(SANDBOX_EGRESS_TEXT_MAX + ID_SIZE + 2);
+	struct egress_ranges denied;
+	struct error ignored = {0};
+	const char *rules;
+
+	if (d->verdict != DECISION_ALLOWED || *d->rule)
+		return true;
+	if (!read_rules(g, guest, &text))
+		return false;
+	rules = take_sandbox(&text, d);
+	if (sandbox_egress_denied(rules, &denied, &ignored) < 0)
+		return false;
+	if (!is_denied(&denied, address))
+		return true;
+	if (sandbox_egress_mode(rules) != EGRESS_WATCH)
+		return false;
+	d->verdict = DECISION_WATCHED;
+	return true;
 }
 
 /* The same rules as in broker/network/firewall.c for the sandboxes' own packets. */
@@ -99,8 +152,9 @@ bool gateway_may_reach(const struct gateway *g, uint32_t address)
 		return false;
 	for (unsigned i = 0; i < g->allow_count; i++)
 		is_given_back = is_given_back || egress_range_has(&g->allow[i], address);
+	/* A proxy may reach what this host has no route to. */
 	return (is_given_back || !egress_is_refused(address)) &&
-	       route_leads_out(g->routes_fd, address);
+	       route_leads_out(g->routes_fd, address, g->proxy.port != 0);
 }
 
 void gateway_tell(struct gateway *g, const struct guest *guest, struct network_decision *d,

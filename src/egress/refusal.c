@@ -29,6 +29,10 @@ static const struct refusal_status {
         [DECISION_UPSTREAM_UNTRUSTED] = {502, "Host not trusted"},
         [DECISION_CLIENT_DISTRUSTS] = {403, REFUSED},
         [DECISION_CREDENTIAL_HOST] = {403, REFUSED},
+        [DECISION_UPSTREAM_PROXY_UNREACHABLE] = {502, "Proxy of this server unreachable"},
+        [DECISION_UPSTREAM_PROXY_LOGIN] = {502, "Proxy of this server wants a login"},
+        [DECISION_UPSTREAM_PROXY_REFUSED] = {502, "Proxy of this server refuses"},
+        [DECISION_DIRECT_REFUSED] = {403, REFUSED},
 };
 
 static bool is_of_git(struct span head)
@@ -56,7 +60,7 @@ void refusal_add_message(struct buf *out, const struct network_decision *d)
 
 	decision_target(d, target);
 	buf_addf(out, "%s: %s from this sandbox (",
-	         d->code == DECISION_UPSTREAM_UNREACHABLE ? "Unreachable"
+	         decision_is_fault(d->code)               ? "Unreachable"
 	         : d->code == DECISION_UPSTREAM_UNTRUSTED ? "Not trusted"
 	                                                  : "Refused",
 	         *d->host ? target : "the connection");

@@ -2,6 +2,7 @@
 #include "egress/route.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
@@ -28,7 +29,7 @@ int route_open(int *ret_fd, struct error *err)
 }
 
 /* The kernel answers within the call that asks. */
-static bool route_is_remote(int fd, uint32_t number)
+static bool route_is_remote(int fd, uint32_t number, bool may_lack)
 {
 	char data[ANSWER_SIZE] __attribute__((aligned(NLMSG_ALIGNTO)));
 	struct nlmsghdr *head = (void *)data;
@@ -40,6 +41,10 @@ static bool route_is_remote(int fd, uint32_t number)
 			return false;
 		if (head->nlmsg_seq != number)
 			continue;
+		if (head->nlmsg_type == NLMSG_ERROR &&
+		    got >= (ssize_t)NLMSG_LENGTH(sizeof(struct nlmsgerr)))
+			return may_lack &&
+			       ((const struct nlmsgerr *)NLMSG_DATA(head))->error == -ENETUNREACH;
 		return head->nlmsg_type == RTM_NEWROUTE &&
 		       got >= (ssize_t)NLMSG_LENGTH(sizeof(struct rtmsg)) &&
 		       ((const struct rtmsg *)NLMSG_DATA(head))->rtm_type == RTN_UNICAST;
@@ -47,7 +52,7 @@ static bool route_is_remote(int fd, uint32_t number)
 	return false;
 }
 
-bool route_leads_out(int fd, uint32_t address)
+bool route_leads_out(int fd, uint32_t address, bool may_lack)
 {
 	static uint32_t number;
 	const struct route_question asked = {
@@ -60,5 +65,5 @@ bool route_leads_out(int fd, uint32_t address)
 	        .address = htonl(address)};
 
 	return send(fd, &asked, sizeof(asked), MSG_DONTWAIT) == sizeof(asked) &&
-	       route_is_remote(fd, number);
+	       route_is_remote(fd, number, may_lack);
 }

@@ -25,6 +25,10 @@ const char *const decision_codes[] = {
         [DECISION_UPSTREAM_UNTRUSTED] = "upstream-untrusted",
         [DECISION_CLIENT_DISTRUSTS] = "client-distrusts",
         [DECISION_CREDENTIAL_HOST] = "credential-host",
+        [DECISION_UPSTREAM_PROXY_UNREACHABLE] = "upstream-proxy-unreachable",
+        [DECISION_UPSTREAM_PROXY_LOGIN] = "upstream-proxy-login",
+        [DECISION_UPSTREAM_PROXY_REFUSED] = "upstream-proxy-refused",
+        [DECISION_DIRECT_REFUSED] = "direct-refused",
         [DECISION_CODE_COUNT] = NULL,
 };
 const char *const decision_protocols[] = {
@@ -134,6 +138,17 @@ int decision_predict(const char *egress, const char *host, uint16_t port,
 	return 0;
 }
 
+bool decision_is_fault(uint8_t code)
+{
+	return code == DECISION_UPSTREAM_UNREACHABLE || decision_is_of_proxy(code);
+}
+
+bool decision_is_of_proxy(uint8_t code)
+{
+	return code == DECISION_UPSTREAM_PROXY_UNREACHABLE ||
+	       code == DECISION_UPSTREAM_PROXY_LOGIN || code == DECISION_UPSTREAM_PROXY_REFUSED;
+}
+
 bool decision_is_same(const struct network_decision *a, const struct network_decision *b)
 {
 	return a->address == b->address && a->port == b->port && a->verdict == b->verdict &&
@@ -171,6 +186,14 @@ void decision_add_reason(struct buf *out, const struct network_decision *d)
 	        [DECISION_CLIENT_DISTRUSTS] =
 	                "the program does not trust the sandbox's certificate authority",
 	        [DECISION_CREDENTIAL_HOST] = "the credential of the rule is not for this host",
+	        [DECISION_UPSTREAM_PROXY_UNREACHABLE] =
+	                "allowed, but the proxy of this server does not answer",
+	        [DECISION_UPSTREAM_PROXY_LOGIN] =
+	                "allowed, but the proxy of this server does not accept the server's login",
+	        [DECISION_UPSTREAM_PROXY_REFUSED] =
+	                "allowed, but the proxy of this server refuses it",
+	        [DECISION_DIRECT_REFUSED] =
+	                "this server sends all through a proxy, which takes HTTP and TLS only",
 	};
 	_Static_assert(COUNT_OF(texts) == DECISION_CODE_COUNT, "a text per code");
 
@@ -189,6 +212,8 @@ static const char *advice_of(const struct network_decision *d)
 		return " Ask with the tool request_access, or use another way.";
 	case DECISION_LIMIT:
 		return " Open fewer connections at once.";
+	case DECISION_DIRECT_REFUSED:
+		return " Use HTTP or TLS with the host's name, on port 80 or 443.";
 	case DECISION_BAD_REQUEST:
 		return " Use HTTP or TLS with the host's name.";
 	case DECISION_HOST_MISMATCH:
@@ -200,6 +225,9 @@ static const char *advice_of(const struct network_decision *d)
 	case DECISION_OK:
 	case DECISION_RANGE_REFUSED:
 	case DECISION_UPSTREAM_UNREACHABLE:
+	case DECISION_UPSTREAM_PROXY_UNREACHABLE:
+	case DECISION_UPSTREAM_PROXY_LOGIN:
+	case DECISION_UPSTREAM_PROXY_REFUSED:
 	case DECISION_CODE_COUNT:
 		break;
 	}
@@ -211,8 +239,8 @@ void decision_add_line(struct buf *out, const struct network_decision *d)
 	char target[DECISION_TARGET_SIZE];
 
 	decision_target(d, target);
-	buf_addf(out, "[network] %s: %s (",
-	         d->code == DECISION_UPSTREAM_UNREACHABLE ? "unreachable" : "refused", target);
+	buf_addf(out, "[network] %s: %s (", decision_is_fault(d->code) ? "unreachable" : "refused",
+	         target);
 	decision_add_reason(out, d);
 	buf_add_byte(out, ')');
 	if (d->count > 1)

@@ -38,6 +38,10 @@ enum decision_code {
 	DECISION_UPSTREAM_UNTRUSTED,   /* the host's certificate is not trusted */
 	DECISION_CLIENT_DISTRUSTS,     /* the program does not trust the sandbox's authority */
 	DECISION_CREDENTIAL_HOST,      /* the rule names a credential of other hosts */
+	DECISION_UPSTREAM_PROXY_UNREACHABLE, /* the server's proxy does not answer, or not HTTP */
+	DECISION_UPSTREAM_PROXY_LOGIN,       /* the proxy wants another login */
+	DECISION_UPSTREAM_PROXY_REFUSED,     /* the proxy refuses the connection */
+	DECISION_DIRECT_REFUSED, /* the server has a proxy, which takes no such connection */
 	DECISION_CODE_COUNT,
 };
 extern const char *const decision_codes[];
@@ -75,6 +79,11 @@ void decision_find_rule(struct network_decision *d, const char *egress);
  * is neither, and for a name under rules that decide by its address. */
 MUST_CHECK int decision_predict(const char *egress, const char *host, uint16_t port,
                                 struct network_decision *ret, struct error *err);
+/* Whether the rules allow the connection, and something beyond the sandbox kept it from coming
+ * about. */
+bool decision_is_fault(uint8_t code);
+/* Whether that was the proxy of the server (sandbox/upstream.h). */
+bool decision_is_of_proxy(uint8_t code);
 /* Whether both are about the same: everything equal but the numbers. */
 bool decision_is_same(const struct network_decision *a, const struct network_decision *b);
 /* "api.example.com:443", "203.0.113.7:22" or "203.0.113.7". */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What sandboxes send to the gateway for names: TLS, HTTP, DNS. What is taken for a name is one;
- * what comes in two pieces is understood as the whole is; what is sent on is understood as the
- * same. */
+/* What sandboxes send to the gateway for names: TLS, HTTP, DNS; and what a proxy answers. What is
+ * taken for a name is one; what comes in two pieces is understood as the whole is; what is sent on
+ * is understood as the same. */
 #include "egress/look.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "egress/query.h"
+#include "egress/upstream.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -80,6 +81,22 @@ static void read_dns(struct span bytes)
 		assert(found.count <= DNS_ADDRESSES_MAX);
 }
 
+/* What is decided does not depend on the bytes that follow. */
+static void read_proxy_answer(struct span bytes)
+{
+	size_t size = 0, again = 0;
+	int status = 0;
+	enum upstream_answer answer = upstream_read(bytes, &size, &status);
+
+	if (answer != UPSTREAM_OPEN && answer != UPSTREAM_REFUSED)
+		return;
+	assert(size > 0 && size <= bytes.size && size <= UPSTREAM_HEAD_MAX);
+	assert(upstream_read((struct span){bytes.data, size}, &again, &status) == answer);
+	assert(again == size);
+	assert(upstream_read((struct span){bytes.data, size - 1}, &again, &status) ==
+	       UPSTREAM_MORE);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct span bytes = {(const char *)data, size};
@@ -88,6 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	read_hello(bytes);
 	read_request(bytes);
+	read_proxy_answer(bytes);
 	if (size <= DNS_SIZE_MAX)
 		read_dns(bytes);
 	return 0;

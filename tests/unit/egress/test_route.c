@@ -26,24 +26,25 @@ TEST(what_the_host_has_and_what_nobody_has_does_not_lead_out)
 	}
 	assert_int_equal(unshare(CLONE_NEWNET), 0);
 	assert_int_equal(route_open(&fd, &err), 0);
-	assert_false(route_leads_out(fd, FAR));
+	assert_false(route_leads_out(fd, FAR, false));
+	assert_true(route_leads_out(fd, FAR, true));
 	assert_int_equal(system("ip link set lo up && ip addr add 198.51.100.1/24 dev lo && "
 	                        "ip link add uplink type veth peer name beyond && "
 	                        "ip addr add 192.0.2.2/24 dev uplink && ip link set uplink up && "
 	                        "ip link set beyond up && ip route add default via 192.0.2.1 && "
 	                        "ip route add unreachable 9.9.9.0/24"),
 	                 0);
-	assert_true(route_leads_out(fd, FAR));
-	assert_true(route_leads_out(fd, 0xc0000203)); /* a neighbour */
-	assert_false(route_leads_out(fd, 0xc0000202));
-	assert_false(route_leads_out(fd, 0xc00002ff));
-	assert_false(route_leads_out(fd, LOOPBACK));
-	assert_false(route_leads_out(fd, LOOPBACK + 76));
-	assert_false(route_leads_out(fd, RANGE));
-	assert_false(route_leads_out(fd, RANGE + 76));
-	assert_false(route_leads_out(fd, 0x09090909));
-	assert_false(route_leads_out(fd, 0xe0000001));
-	assert_false(route_leads_out(fd, UINT32_MAX));
+	assert_true(route_leads_out(fd, FAR, false));
+	assert_true(route_leads_out(fd, 0xc0000203, false)); /* a neighbour */
+	assert_false(route_leads_out(fd, 0xc0000202, false));
+	assert_false(route_leads_out(fd, 0xc00002ff, false));
+	assert_false(route_leads_out(fd, LOOPBACK, true));
+	assert_false(route_leads_out(fd, LOOPBACK + 76, true));
+	assert_false(route_leads_out(fd, RANGE, true));
+	assert_false(route_leads_out(fd, RANGE + 76, true));
+	assert_false(route_leads_out(fd, 0x09090909, true));
+	assert_false(route_leads_out(fd, 0xe0000001, true));
+	assert_false(route_leads_out(fd, UINT32_MAX, true));
 }
 
 TEST(without_an_answer_nothing_leads_out)
@@ -51,14 +52,14 @@ TEST(without_an_answer_nothing_leads_out)
 	int fds[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM, 0, fds), 0);
-	assert_false(route_leads_out(fds[0], FAR));
+	assert_false(route_leads_out(fds[0], FAR, true));
 	/* What was asked is no answer. */
 	for (unsigned i = 0; i < 20; i++)
 		assert_int_equal(send(fds[1], "nothing of netlink", 18, 0), 18);
-	assert_false(route_leads_out(fds[0], FAR));
+	assert_false(route_leads_out(fds[0], FAR, true));
 	(void)close(fds[0]);
 	(void)close(fds[1]);
-	assert_false(route_leads_out(fds[0], FAR));
+	assert_false(route_leads_out(fds[0], FAR, true));
 }
 
 int main(void)
