@@ -50,7 +50,9 @@ static bool read_prefix(struct span prefix, struct network_decision *d)
 	d->verdict = prefix.data[0] == '+'   ? DECISION_ALLOWED
 	             : prefix.data[0] == '?' ? DECISION_WATCHED
 	                                     : DECISION_DENIED;
-	d->code = d->verdict == DECISION_ALLOWED ? DECISION_OK : DECISION_ADDRESS_DENIED;
+	d->code = d->verdict == DECISION_ALLOWED ? DECISION_OK
+	          : prefix.data[0] == '!'        ? DECISION_DIRECT_REFUSED
+	                                         : DECISION_ADDRESS_DENIED;
 	(void)snprintf(d->sandbox, sizeof(d->sandbox), "%.*s", ID_SIZE, prefix.data + 1);
 	return id_is_valid(d->sandbox);
 }

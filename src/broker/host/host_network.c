@@ -33,6 +33,7 @@ int host_network_open(struct host *host, struct error *err)
 	    network_allow_parse(n, host->options->allow, err) < 0)
 		return -1;
 	n->gateway = &host->options->gateway;
+	n->is_proxied = host->options->proxied;
 	n->log_group = host->options->log_group;
 	n->names_fd = host->folders[FOLDER_RUN_NAMES];
 	network_run_nft_by(&(const struct network_nft_runner){start_nft, reap_nft, host});

@@ -19,6 +19,7 @@ enum option_letter {
 	OPTION_IO_MBPS,
 	OPTION_GATEWAY,
 	OPTION_LOG_GROUP,
+	OPTION_PROXIED,
 	OPTION_DISK_QUOTA,
 	OPTION_DISK_WATCH,
 	OPTION_DISK_INODES,
@@ -41,6 +42,7 @@ static const struct option options[] = {
         {"io-mbps", required_argument, NULL, OPTION_IO_MBPS},
         {"gateway", required_argument, NULL, OPTION_GATEWAY},
         {"log-group", required_argument, NULL, OPTION_LOG_GROUP},
+        {"proxied", required_argument, NULL, OPTION_PROXIED},
         {"disk-quota", required_argument, NULL, OPTION_DISK_QUOTA},
         {"disk-watch", required_argument, NULL, OPTION_DISK_WATCH},
         {"disk-inodes", required_argument, NULL, OPTION_DISK_INODES},
@@ -135,6 +137,8 @@ static int set_option(struct broker_options *o, int letter, const char *value, s
 		return set_number(value, IO_MBPS_MAX, &o->io_mbps, err);
 	case OPTION_GATEWAY:
 		return set_gateway(value, &o->gateway, err);
+	case OPTION_PROXIED:
+		return set_switch(value, &o->proxied, err);
 	case OPTION_LOG_GROUP:
 		return set_number(value, UINT16_MAX, &o->log_group, err);
 	case OPTION_DISK_QUOTA:

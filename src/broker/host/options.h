@@ -38,6 +38,7 @@ struct broker_options {
 	unsigned orphans_keep_s;   /* how long the trash keeps layers that no stack names */
 	const char *subnet, *allow;
 	struct network_gateway gateway;
+	bool proxied;       /* all leaves through the gateway, which has an upstream proxy */
 	unsigned log_group; /* of the kernel's packet log; 0: decisions about addresses are not told
 	                     */
 };

@@ -30,6 +30,7 @@
 #define LOG_DENIED '-'
 #define LOG_ALLOWED '+'
 #define LOG_WATCHED '?'
+#define LOG_DIRECT '!'
 #define MAP "add map inet atoll %s { type ifname : verdict; "
 
 static const struct network_own rules = {"egress", "egress"};
@@ -99,10 +100,11 @@ static void add_log(struct buf *out, const struct host_network *n, const char *m
 	         match, sign, ruled->sandbox, n->log_group);
 }
 
-/* What the sandbox may not reach is logged, then refused; in the mode "watch" it passes. */
+/* What the sandbox may not reach is logged, then refused; in the mode "watch" it passes. Nothing
+ * passes by the upstream proxy. */
 static void add_refused(struct buf *out, const struct host_network *n, const struct own_rules *r)
 {
-	bool is_watched = sandbox_egress_mode(r->ruled->egress) == EGRESS_WATCH;
+	bool is_watched = sandbox_egress_mode(r->ruled->egress) == EGRESS_WATCH && !n->is_proxied;
 	char chain[64];
 
 	(void)snprintf(chain, sizeof(chain), "refused%u", r->ruled->slot);
@@ -122,6 +124,36 @@ static void add_allowed(struct buf *out, const struct host_network *n, const str
 	add_log(out, n, match, LOG_ALLOWED, r->ruled);
 }
 
+/* Whether the slot has rules in the kernel, and the gateway has its rules. */
+static bool needs_rules(const struct host_network *n, const struct own_rules *r)
+{
+	return r->denied.count > 0 || n->is_proxied;
+}
+
+static bool needs_gateway(const struct host_network *n, const struct own_rules *r)
+{
+	return n->is_proxied || sandbox_egress_has_names(r->ruled->egress);
+}
+
+/* What the rules deny, and what they do not deny but only the gateway takes. */
+static void add_refusals(struct buf *out, const struct host_network *n, const struct own_rules *r,
+                         const struct buf *denied)
+{
+	const uint32_t slot = r->ruled->slot;
+	char chain[32];
+
+	if (r->denied.count > 0)
+		buf_addf(out, "add rule inet atoll egress%u ip daddr %s goto refused%u\n", slot,
+		         buf_text(denied), slot);
+	if (!n->is_proxied) {
+		add_allowed(out, n, r);
+		return;
+	}
+	(void)snprintf(chain, sizeof(chain), "egress%u", slot);
+	add_log(out, n, chain, LOG_DIRECT, r->ruled);
+	buf_addf(out, "add rule inet atoll %s goto egress_denied\n", chain);
+}
+
 static int add_rules(struct buf *out, const struct host_network *n, const struct own_rules *r,
                      struct error *err)
 {
@@ -131,16 +163,16 @@ static int add_rules(struct buf *out, const struct host_network *n, const struct
 	network_own_add(out, &rules, slot);
 	buf_add_text(out, frame);
 	buf_addf(out, "flush chain inet atoll egress%u\n", slot);
-	if (r->denied.count == 0)
+	if (!needs_rules(n, r))
 		return 0;
 	add_denied(&text, &r->denied);
 	add_refused(out, n, r);
-	if (sandbox_egress_has_names(r->ruled->egress) &&
-	    network_names_rules(out, n, slot, buf_span(&text), err) < 0)
+	if (needs_gateway(n, r) &&
+	    network_names_rules(out, n, slot,
+	                        n->is_proxied ? SPAN(SANDBOX_EGRESS_ALL) : buf_span(&text),
+	                        err) < 0)
 		return -1;
-	buf_addf(out, "add rule inet atoll egress%u ip daddr %s goto refused%u\n", slot,
-	         buf_text(&text), slot);
-	add_allowed(out, n, r);
+	add_refusals(out, n, r, &text);
 	return 0;
 }
 
@@ -231,7 +263,7 @@ int network_egress_clear(struct host_network *n, const uint32_t *slots, size_t c
 static int load_rules(struct host_network *n, const struct own_rules *r, struct error *err)
 {
 	AUTO(buf_done) struct buf script = BUF(SCRIPT_MAX);
-	bool has_names = sandbox_egress_has_names(r->ruled->egress);
+	bool has_names = needs_gateway(n, r);
 	const uint32_t slot = r->ruled->slot;
 
 	if (add_rules(&script, n, r, err) < 0)
@@ -260,9 +292,9 @@ int network_egress_set(struct host_network *n, const struct network_ruled *ruled
 
 	if (sandbox_egress_denied(ruled->egress, &r.denied, err) < 0)
 		return -1;
-	if (r.denied.count == 0 && !network_egress_is_set(n, slot))
+	if (!needs_rules(n, &r) && !network_egress_is_set(n, slot))
 		return 0;
-	if (r.denied.count == 0 ? network_egress_clear(n, &slot, 1, err) < 0
+	if (!needs_rules(n, &r) ? network_egress_clear(n, &slot, 1, err) < 0
 	                        : load_rules(n, &r, err) < 0)
 		return FAIL_CONTEXT(err, "set the rules of a sandbox's network");
 	return 0;

@@ -117,6 +117,11 @@ static void add_chunk(struct buf *out, const struct host_network *n, uint32_t fi
 	buf_add_text(&range, "-");
 	network_add_address(&range, last);
 	buf_addf(out, "flush chain inet atoll chunk%u\n", first_slot);
+	/* What has passed the rules of its sandbox, because they are not set yet. */
+	if (n->is_proxied)
+		buf_addf(out,
+		         "add rule inet atoll chunk%u reject with icmp type admin-prohibited\n",
+		         first_slot);
 	for (unsigned i = 0; i < n->allow_count; i++) {
 		buf_addf(out, "add rule inet atoll chunk%u ip daddr ", first_slot);
 		network_add_address(out, n->allow[i].address);

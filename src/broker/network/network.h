@@ -36,8 +36,11 @@ struct host_network {
 	unsigned char ruled[SLOTS_MAX / 8 + 1]; /* slots with egress rules; see egress.h */
 	const struct network_gateway *gateway;  /* an option; NULL: there is none */
 	unsigned log_group; /* of the kernel's packet log, for decisions; 0 = none */
-	int names_fd;  /* DATA/run/names: ADDRESS has the egress rules of a sandbox; see names.h */
-	bool has_ipv6; /* the host's kernel */
+	int names_fd; /* DATA/run/names: ADDRESS has the egress rules of a sandbox; see names.h */
+	/* All that sandboxes send leaves through the gateway for names, which has an upstream
+	 * proxy: nothing is forwarded. */
+	bool is_proxied;
+	bool has_ipv6;   /* the host's kernel */
 	bool has_uplink; /* a default route; without it links are made and lead nowhere */
 	bool usable;     /* false: only blocked sandboxes; `problem` says why */
 	struct error problem;

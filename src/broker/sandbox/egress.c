@@ -13,6 +13,7 @@
 #include "broker/host/host.h"
 #include "broker/network/egress.h"
 #include "broker/network/link.h"
+#include "broker/network/network.h"
 #include "broker/sandbox/sandbox.h"
 #include "broker/sandbox/sandboxes.h"
 #include "isolation/ids.h"
@@ -26,11 +27,15 @@ static void cut_flows(const struct sandbox *sandbox)
 
 int sandbox_apply_egress(struct sandbox *sandbox, struct error *err)
 {
-	if (!sandbox->egress)
+	struct host_network *n = sandbox->sandboxes->host->network;
+
+	/* By an upstream proxy, a sandbox without rules has some, too. */
+	if (!sandbox->egress && (!n->is_proxied || !sandbox->internet))
 		return 0;
 	if (fault_failure("broker", "egress", err) < 0 ||
-	    network_egress_set(sandbox->sandboxes->host->network,
-	                       &(struct network_ruled){sandbox->slot, sandbox->id, sandbox->egress},
+	    network_egress_set(n,
+	                       &(struct network_ruled){sandbox->slot, sandbox->id,
+	                                               sandbox->egress ? sandbox->egress : ""},
 	                       err) < 0)
 		return -1;
 	cut_flows(sandbox);

@@ -51,6 +51,9 @@ TEST(a_logged_packet_is_a_decision)
 	assert_int_equal(d.code, DECISION_OK);
 	assert_true(read_message("?" BOX, segment, sizeof(segment), &d));
 	assert_int_equal(d.verdict, DECISION_WATCHED);
+	assert_true(read_message("!" BOX, segment, sizeof(segment), &d));
+	assert_int_equal(d.verdict, DECISION_DENIED);
+	assert_int_equal(d.code, DECISION_DIRECT_REFUSED);
 }
 
 TEST(a_packet_without_ports_has_none)

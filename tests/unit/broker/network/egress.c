@@ -107,6 +107,35 @@ TEST(the_mode_watch_logs_and_refuses_nothing)
 	assert_null(strstr(buf_text(&out), "refused17 goto egress_denied"));
 }
 
+TEST(by_an_upstream_proxy_all_is_led_to_the_gateway_or_refused)
+{
+	static const char *const texts[] = {"", "-9.9.9.9 ~watch", "+1.1.1.1 -0.0.0.0/0",
+	                                    "+example.com -0.0.0.0/0"};
+	const struct host_network n = {.subnet = {0x0ad50000, 16},
+	                               .gateway = &(struct network_gateway){4080, 4443, 4053},
+	                               .log_group = 21007,
+	                               .is_proxied = true};
+	struct error err = {0};
+
+	for (size_t i = 0; i < COUNT_OF(texts); i++) {
+		AUTO(buf_done) struct buf out = BUF(64 * 1024);
+		const char *text, *last = "log prefix \"!" SANDBOX "\" group 21007 snaplen 64 "
+		                          "queue-threshold 1\n"
+		                          "add rule inet atoll egress17 goto egress_denied\n";
+
+		assert_int_equal(
+		        network_egress_rules(&out, &n,
+		                             &(struct network_ruled){17, SANDBOX, texts[i]}, &err),
+		        0);
+		text = buf_text(&out);
+		assert_non_null(strstr(text, "ip daddr 0.0.0.0/0 tcp dport 443 redirect to :4443"));
+		/* Nothing comes behind it. */
+		assert_string_equal(text + out.size - strlen(last), last);
+		assert_null(strstr(text, "?" SANDBOX));
+		assert_null(strstr(text, "+" SANDBOX));
+	}
+}
+
 TEST(a_slot_without_names_has_nothing_of_the_gateway)
 {
 	AUTO(buf_done) struct buf out = BUF(64 * 1024);
@@ -266,6 +295,7 @@ int main(void)
 	           CASE(a_slot_with_names_leads_what_is_denied_to_the_gateway),
 	           CASE(what_is_decided_is_told_to_the_log_of_the_kernel),
 	           CASE(the_mode_watch_logs_and_refuses_nothing),
+	           CASE(by_an_upstream_proxy_all_is_led_to_the_gateway_or_refused),
 	           CASE(a_slot_without_names_has_nothing_of_the_gateway),
 	           CASE(the_longest_rules_fit_into_the_script),
 	           CASE(the_slots_of_a_listing_are_found_and_nothing_else),
