@@ -9,6 +9,7 @@
 #include "config/mask.h"
 #include "sandbox/preview.h"
 #include "sandbox/sandbox.h"
+#include "sandbox/upstream.h"
 
 /* From 8 to 28: a network of 12 usable addresses is the smallest useful one. */
 #define SUBNET_PREFIX_MIN 8
@@ -114,6 +115,13 @@ int check_subnet(const char *value, struct error *err)
 		            "expected an IPv4 network from /%d to /%d such as 10.213.0.0/16",
 		            SUBNET_PREFIX_MIN, SUBNET_PREFIX_MAX);
 	return 0;
+}
+
+int check_network_proxy(const char *value, struct error *err)
+{
+	struct upstream_proxy ignored;
+
+	return upstream_proxy_parse(value, &ignored, err);
 }
 
 int check_networks(const char *value, struct error *err)

@@ -12,6 +12,8 @@ MUST_CHECK int check_tls_listen(const char *value, struct error *err);
  * prefix. */
 MUST_CHECK int check_subnet(const char *value, struct error *err);
 /* Networks separated by commas, IPv4 or IPv6; may be empty. */
+/* "http://HOST:PORT", or "". */
+MUST_CHECK int check_network_proxy(const char *value, struct error *err);
 MUST_CHECK int check_networks(const char *value, struct error *err);
 /* One to three IPv4 addresses separated by commas; may be empty. */
 MUST_CHECK int check_nameservers(const char *value, struct error *err);

@@ -162,11 +162,11 @@ struct config {
 	int64_t disk_inodes;    /* per GiB of a disk limit */
 	int64_t io_mbps;        /* 0 = no limit */
 	int64_t cells;          /* prewarmed sandboxes per kind of network */
-	int64_t pool_automatic;
-	int64_t pool_max;
+	int64_t pool_automatic, pool_max;
 	const char *network_subnet;      /* "10.213.0.0/16"; each sandbox has one address */
 	const char *network_allow;       /* CIDRs */
 	const char *network_nameservers; /* "" = the host's */
+	const char *network_proxy, *network_proxy_login_file; /* "" = none */
 	const char *region;
 
 	/* Where each option was set: one letter per row of the table, see config_origin_of. */

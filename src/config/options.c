@@ -653,6 +653,14 @@ const struct config_option config_options[] = {
                     .check = check_nameservers,
                     .about = "IPv4 addresses of the nameservers that resolve host names of network "
                              "rules, separated by commas; default: the host's own nameservers"),
+        TEXT_OPTION("network_proxy", network_proxy, .initial = "", .check = check_network_proxy,
+                    .about = "HTTP proxy through which all connections of sandboxes leave, such as "
+                             "http://proxy.example.com:3128; they reach HTTP and TLS alone then; "
+                             "default: none"),
+        TEXT_OPTION("network_proxy_login_file", network_proxy_login_file, .initial = "",
+                    .about =
+                            "file with the login at network_proxy, one line USER:PASSWORD; read at "
+                            "the start; default: no login"),
         TEXT_OPTION("region", region, .initial = "local", .check = sandbox_name_check,
                     .about = "name of this machine's location, shown with its sandboxes"),
         {.name = NULL},

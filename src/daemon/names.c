@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -15,6 +17,7 @@
 #include "daemon/identity.h"
 #include "daemon/seccomp.h"
 #include "egress/egress.h"
+#include "sandbox/upstream.h"
 
 #define GATEWAY 0xa9fe0101u /* 169.254.1.1: NETWORK_GATEWAY of broker/network/network.h */
 #define WAITING_MAX 4096
@@ -158,13 +161,48 @@ static int find_nameservers(const struct config *config, char out[EGRESS_NAMESER
 	return 0;
 }
 
+int names_login_open(const struct config *config, int *ret_fd, struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(UPSTREAM_LOGIN_MAX + 2);
+	const char *path = config->network_proxy_login_file;
+	AUTO_CLOSE int fd = -1;
+	struct span login;
+
+	if (!*path)
+		return 0;
+	if (file_read(AT_FDCWD, path, &text, err) < 0 ||
+	    upstream_login_parse(buf_span(&text), &login, err) < 0)
+		return FAIL_CONTEXT(err, "network_proxy_login_file '%.150s'", path);
+	fd = memfd_create("login", MFD_CLOEXEC);
+	if (fd < 0)
+		return FAIL_ERRNO(err, "make a file for the login at the proxy");
+	if (fd_write_all(fd, login.data, login.size, err) < 0)
+		return -1;
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+/* From the start of the file: an earlier gateway has read it, too. */
+static int read_login(int fd, struct buf *text, struct span *ret, struct error *err)
+{
+	char path[32];
+
+	if (fd < 0)
+		return 0;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return file_read(AT_FDCWD, path, text, err) < 0
+	               ? -1
+	               : upstream_login_parse(buf_span(text), ret, err);
+}
+
 int names_run(const struct daemon_options *o, const struct config *config, struct error *err)
 {
+	AUTO(buf_done) struct buf login = BUF(UPSTREAM_LOGIN_MAX + 2);
 	char nameservers[EGRESS_NAMESERVERS_SIZE];
 	struct identity identity;
 	const struct confined confined = {&identity, o->names_fds[NAMES_RULES], o->handover_fd,
 	                                  getppid()};
-	const struct egress_options options = {
+	struct egress_options options = {
 	        .http_fd = o->names_fds[NAMES_HTTP],
 	        .tls_fd = o->names_fds[NAMES_TLS],
 	        .dns_fd = o->names_fds[NAMES_DNS],
@@ -183,7 +221,9 @@ int names_run(const struct daemon_options *o, const struct config *config, struc
 	if (o->names_count != NAMES_FDS)
 		return FAIL(err, ERROR_INVALID, "only the supervisor starts the role names");
 	if (identity_find(config->user, &identity, err) < 0 ||
-	    find_nameservers(config, nameservers, err) < 0)
+	    find_nameservers(config, nameservers, err) < 0 ||
+	    upstream_proxy_parse(config->network_proxy, &options.proxy, err) < 0 ||
+	    read_login(o->login_fd, &login, &options.login, err) < 0)
 		return -1;
 	return egress_run(&options, err);
 }

@@ -21,6 +21,10 @@ struct names_process {
 MUST_CHECK int names_open(struct names_process *ret, int run_fd, gid_t group, struct error *err);
 void names_close(struct names_process *names);
 
+/* The login of network_proxy_login_file in an unnamed file, for the gateway, which cannot read the
+ * file itself; -1 without one. */
+MUST_CHECK int names_login_open(const struct config *config, int *ret_fd, struct error *err);
+
 /* Limits system calls to those that the running gateway needs; others fail with EPERM. Needs
  * no_new_privs. Descriptors can be passed over `handover_fd` alone. */
 MUST_CHECK int names_filter(int handover_fd, struct error *err);

@@ -86,6 +86,7 @@ static const struct own_option {
         {"packets-fd", .fd = FD(packets_fd)},
         {"control-fd", .fd = FD(control_fd)},
         {"handover-fd", .fd = FD(handover_fd)},
+        {"login-fd", .fd = FD(login_fd)},
 };
 
 static const struct own_option *own_option_find(struct span name)
@@ -166,7 +167,8 @@ int daemon_options_parse(struct arena *a, int argc, char **argv, struct daemon_o
 	                               .reports_fd = -1,
 	                               .packets_fd = -1,
 	                               .control_fd = -1,
-	                               .handover_fd = -1};
+	                               .handover_fd = -1,
+	                               .login_fd = -1};
 	ret->flags = ARENA_ARRAY(a, const char *, (size_t)argc + 1);
 	for (int i = 1; i < argc; i++) {
 		if (set_switch(ret, argv[i]))

@@ -32,6 +32,7 @@ struct daemon_options {
 	/* Of the credential proxy (credentials.h): its socket for the api process, and one end of
 	 * the way from the gateway to it. */
 	int control_fd, handover_fd;
+	int login_fd; /* of the gateway: a file with its login at the upstream proxy */
 };
 MUST_CHECK int daemon_options_parse(struct arena *a, int argc, char **argv,
                                     struct daemon_options *ret, struct error *err);

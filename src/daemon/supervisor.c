@@ -46,6 +46,7 @@ struct supervisor {
 	struct child children[CHILD_COUNT];
 	bool has_broker, is_root;
 	int listen_fds[2], key_fd, config_fd, tls_listen_fd;
+	int login_fd;    /* the login at network_proxy, for the gateway of host names; -1: none */
 	int harmless_fd; /* the configuration without secrets, for the gateway of host names */
 	struct certificate_source certificate;
 	struct names_process names;
@@ -134,6 +135,8 @@ static int prepare_broker(struct supervisor *s, struct error *err)
 		*at++ = arena_format(s->arena, "%u,%u,%u", s->names.ports[NAMES_HTTP],
 		                     s->names.ports[NAMES_TLS], s->names.ports[NAMES_DNS]);
 	}
+	*at++ = "--proxied";
+	*at++ = *config->network_proxy ? "on" : "off";
 	*at++ = "--log-group";
 	*at++ = arena_format(s->arena, "%u", s->reports.group);
 	*at++ = "--orphans-keep";
@@ -246,6 +249,8 @@ static int prepare_names(struct supervisor *s, struct error *err)
 		return -1;
 	for (unsigned i = 0; i < NAMES_FDS; i++)
 		pass_fd(&role, "--names-fd", s->names.fds[i]);
+	if (s->login_fd >= 0)
+		pass_fd(&role, "--login-fd", s->login_fd);
 	if (s->reports.gateway_fd >= 0)
 		pass_fd(&role, "--reports-fd", s->reports.gateway_fd);
 	if (s->credentials.gateway_fd >= 0)
@@ -300,7 +305,7 @@ static int open_names(struct supervisor *s, struct error *err)
 	}
 	if (credentials_open(&s->credentials, s->data.run_fd, &s->identity, &failure) < 0)
 		log_warning("sandboxes cannot use credentials", FAILURE(&failure));
-	if (prepare_names(s, err) < 0)
+	if (names_login_open(s->config, &s->login_fd, err) < 0 || prepare_names(s, err) < 0)
 		return -1;
 	return s->credentials.control_fd >= 0 ? prepare_credentials(s, err) : 0;
 }
@@ -714,6 +719,7 @@ static void close_supervisor(struct supervisor *s)
 	auto_close(&s->key_fd);
 	auto_close(&s->config_fd);
 	auto_close(&s->harmless_fd);
+	auto_close(&s->login_fd);
 	auto_close(&s->signal_fd);
 	copies_unlock(&(struct copies_options){COPIES_FOLDER, s->config->data_dir, &s->node},
 	              &s->node_fd);
@@ -739,6 +745,7 @@ int supervisor_run(struct arena *a, const struct config *config, enum fleet_clai
 	        .key_fd = -1,
 	        .config_fd = -1,
 	        .harmless_fd = -1,
+	        .login_fd = -1,
 	        .tls_listen_fd = -1,
 	        .certificate = {.memory_fd = -1},
 	        .ready_fds = {-1, -1},

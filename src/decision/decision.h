@@ -11,6 +11,7 @@
  * The last refusals of each sandbox stay in memory: decisions_since tells those of a command. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,6 +34,7 @@ struct decision_log_options {
 	int reports_fd, packets_fd; /* borrowed; -1 = none */
 	const char *allow;          /* ranges of the option network_allow */
 	int64_t sandbox_rows_max;   /* the oldest rows of a sandbox are dropped */
+	bool is_for_all; /* sandboxes without rules have decisions, too: the server has a proxy */
 };
 MUST_CHECK int decision_log_open(const struct decision_log_options *options,
                                  struct decision_log **ret, struct error *err);
@@ -47,10 +49,14 @@ void decision_log_close(struct decision_log *log);
 typedef void decision_tell(void *context, const char *sandbox);
 void decision_log_follow(struct decision_log *log, decision_tell *tell, void *context);
 
+/* Whether a sandbox without rules may have decisions. */
+bool decision_log_is_for_all(const struct decision_log *log);
+
 struct decision_counts {
 	uint64_t denied, allowed, watched;  /* decisions */
 	uint64_t rows, dropped;             /* written to the store; lost before it */
 	uint64_t rule_allowed, rule_denied; /* requests, by rules of credentials */
+	uint64_t proxy_failures;            /* connections that the upstream proxy did not make */
 };
 struct decision_counts decision_log_counts(struct decision_log *log);
 

@@ -41,6 +41,7 @@ struct decision_log {
 	struct egress_range allow[NETWORK_ALLOW_MAX];
 	unsigned allow_count;
 	int64_t sandbox_rows_max;
+	bool is_for_all;
 	pthread_t thread;
 	bool has_thread;
 
@@ -76,6 +77,8 @@ static void add_decision(struct decision_log *log, const struct network_decision
 	if (uses_is_of_rule(d))
 		*(d->verdict == DECISION_DENIED ? &log->counts.rule_denied
 		                                : &log->counts.rule_allowed) += d->count;
+	if (decision_is_of_proxy(d->code))
+		log->counts.proxy_failures += d->count;
 	uses_add(&log->uses, d, clock_unix_ms());
 	gather_add(&log->gather, d, clock_unix_ms());
 }
@@ -313,7 +316,8 @@ int decision_log_open(const struct decision_log_options *o, struct decision_log 
 	*log = (struct decision_log){.store = o->store,
 	                             .reports_fd = o->reports_fd,
 	                             .packets_fd = o->packets_fd,
-	                             .sandbox_rows_max = o->sandbox_rows_max};
+	                             .sandbox_rows_max = o->sandbox_rows_max,
+	                             .is_for_all = o->is_for_all};
 	pthread_mutex_init(&log->mutex, NULL);
 	gather_init(&log->gather);
 	read_allow(log, o->allow);
@@ -360,6 +364,11 @@ void decision_log_follow(struct decision_log *log, decision_tell *tell, void *co
 	log->tell = tell;
 	log->tell_context = context;
 	pthread_mutex_unlock(&log->mutex);
+}
+
+bool decision_log_is_for_all(const struct decision_log *log)
+{
+	return log && log->is_for_all;
 }
 
 struct decision_counts decision_log_counts(struct decision_log *log)

@@ -17,7 +17,9 @@ static const struct json_member network_refusal_shape_members[] = {
         JSON_TEXT_MEMBER(network_refusal, protocol, .about = "tls, http, dns, tcp, udp or other"),
         JSON_TEXT_MEMBER(network_refusal, code,
                          .about = "host-not-allowed, address-denied, range-refused, bad-request, "
-                                  "limit or upstream-unreachable"),
+                                  "limit, upstream-unreachable, "
+                                  "upstream-proxy-unreachable, upstream-proxy-login, "
+                                  "upstream-proxy-refused or direct-refused"),
         JSON_TEXT_MEMBER(network_refusal, rule, .flags = JSON_NULLABLE,
                          .about = "the entry of the rules that decided"),
         JSON_WHOLE_MEMBER(network_refusal, count),
@@ -29,8 +31,10 @@ JSON_SHAPE(network_refusal_shape, "NetworkRefusal", network_refusal,
 struct decision_watch decision_watch_begin(struct arena *a, struct decision_log *log,
                                            const char *sandbox, const char *egress)
 {
-	if (!log || !egress || !*egress)
+	if (!log || ((!egress || !*egress) && !decision_log_is_for_all(log)))
 		return (struct decision_watch){0};
+	if (!egress)
+		egress = "";
 	return (struct decision_watch){.log = log,
 	                               .sandbox = sandbox,
 	                               .denials = arena_text(a, sandbox_egress_denials(egress)),

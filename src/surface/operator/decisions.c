@@ -60,4 +60,9 @@ void decisions_write_metrics(struct buf *out, const struct api *api)
 	        "%" PRIu64 "\n",
 	        c.rows, c.dropped);
 	write_proxy(out, api);
+	buf_addf(out,
+	         "# HELP atoll_egress_proxy_failures_total Connections of sandboxes that the proxy "
+	         "of this server did not make.\n# TYPE atoll_egress_proxy_failures_total counter\n"
+	         "atoll_egress_proxy_failures_total %" PRIu64 "\n",
+	         c.proxy_failures);
 }
