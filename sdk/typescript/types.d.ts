@@ -889,7 +889,7 @@ export interface NetworkRefusal {
   port: number;
   /** tls, http, dns, tcp, udp or other */
   protocol: string;
-  /** host-not-allowed, address-denied, range-refused, bad-request, limit or upstream-unreachable */
+  /** host-not-allowed, address-denied, range-refused, bad-request, limit, upstream-unreachable, upstream-proxy-unreachable, upstream-proxy-login, upstream-proxy-refused or direct-refused */
   code: string;
   /** the entry of the rules that decided */
   rule: string | null;

@@ -936,7 +936,7 @@ class NetworkRefusal(TypedDict):
     port: int
     # tls, http, dns, tcp, udp or other
     protocol: str
-    # host-not-allowed, address-denied, range-refused, bad-request, limit or upstream-unreachable
+    # host-not-allowed, address-denied, range-refused, bad-request, limit, upstream-unreachable, upstream-proxy-unreachable, upstream-proxy-login, upstream-proxy-refused or direct-refused
     code: str
     # the entry of the rules that decided
     rule: str | None
