@@ -807,7 +807,7 @@ export interface Exec {
   columns?: number;
   /** folder; its files that the command creates or changes are kept as artifacts and reported before the exit event */
   artifacts?: string;
-  /** record its output as asciicast, at most 1 MiB; see /api/sandbox/recordings */
+  /** record its output as asciicast, at most 1 MiB, with background 16 MiB; see /api/sandbox/recordings */
   record?: boolean;
   /** label shown in lists */
   label?: string;
@@ -1005,7 +1005,7 @@ export interface Code {
   columns?: number;
   /** folder; its files that the command creates or changes are kept as artifacts and reported before the exit event */
   artifacts?: string;
-  /** record its output as asciicast, at most 1 MiB; see /api/sandbox/recordings */
+  /** record its output as asciicast, at most 1 MiB, with background 16 MiB; see /api/sandbox/recordings */
   record?: boolean;
   /** label shown in lists */
   label?: string;
@@ -3059,7 +3059,7 @@ export interface EphemeralExec {
   columns?: number;
   /** folder; its files that the command creates or changes are kept as artifacts and reported before the exit event */
   artifacts?: string;
-  /** record its output as asciicast, at most 1 MiB; see /api/sandbox/recordings */
+  /** record its output as asciicast, at most 1 MiB, with background 16 MiB; see /api/sandbox/recordings */
   record?: boolean;
   /** label shown in lists */
   label?: string;
@@ -3108,7 +3108,7 @@ export interface EphemeralCode {
   columns?: number;
   /** folder; its files that the command creates or changes are kept as artifacts and reported before the exit event */
   artifacts?: string;
-  /** record its output as asciicast, at most 1 MiB; see /api/sandbox/recordings */
+  /** record its output as asciicast, at most 1 MiB, with background 16 MiB; see /api/sandbox/recordings */
   record?: boolean;
   /** label shown in lists */
   label?: string;
@@ -4306,7 +4306,7 @@ export interface Recording {
   id: string;
   /** the sandbox may be deleted */
   sandbox_id: string;
-  /** number of the window's process */
+  /** number of the window's, command's or job's process; 0: not known */
   process: number;
   size_bytes: number;
   started_at: string | null;

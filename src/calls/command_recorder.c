@@ -45,7 +45,8 @@ int command_recorder_new(struct request *rq, const struct api_target *t,
 
 void command_recorder_started(struct command_recorder *r, const struct agent_process *p)
 {
-	r->id = command_cast_name(r->cast, p->process, (int64_t)p->started_unix_ms);
+	command_cast_started(r->cast, p->process);
+	r->id = command_cast_id(r->cast);
 }
 
 void command_recorder_add(struct command_recorder *r, struct span bytes)

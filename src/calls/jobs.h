@@ -16,6 +16,7 @@ struct background_command {
 	const char *conversation; /* NULL: by the header */
 	const struct job_origin *origin;
 	const char *command; /* as shown to people */
+	bool is_recorded;    /* terminal/recording.h */
 };
 /* Starts the job. The reply is 202 with the process and its resultId. */
 MUST_CHECK int background_command_start(struct request *rq, const struct api_target *t,

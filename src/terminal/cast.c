@@ -20,11 +20,21 @@ void cast_write_head(struct buf *out, const struct cast_head *head)
 	json_add_text(out, "title", head->title);
 	if (head->user)
 		json_add_text(out, "user", head->user);
+	json_add_whole(out, "process", (int64_t)head->process);
 	json_begin_object(out, "env");
 	json_add_text(out, "TERM", "xterm-256color");
 	json_end_object(out);
 	json_end_object(out);
 	buf_add_byte(out, '\n');
+}
+
+void cast_add_returns(struct buf *out, struct span bytes)
+{
+	for (size_t i = 0; i < bytes.size; i++) {
+		if (bytes.data[i] == '\n' && (i == 0 || bytes.data[i - 1] != '\r'))
+			buf_add_byte(out, '\r');
+		buf_add_byte(out, bytes.data[i]);
+	}
 }
 
 /* The size of the character that begins with this byte; 0 = none does. */

@@ -9,6 +9,7 @@ struct cast_head {
 	int64_t started_unix_ms;
 	const char *title;
 	const char *user; /* who had it recorded; NULL = not known */
+	uint64_t process; /* as the agent says; players ignore it */
 };
 void cast_write_head(struct buf *out, const struct cast_head *head);
 
@@ -17,6 +18,8 @@ struct cast_text {
 	char begun[4];
 	unsigned size;
 };
+/* Programs that write to no terminal end lines without a carriage return; players need it. */
+void cast_add_returns(struct buf *out, struct span bytes);
 /* Writes a line, unless the bytes only begin a character. Invalid UTF-8 becomes U+FFFD. */
 void cast_write_output(struct buf *out, struct cast_text *text, int64_t at_us, struct span bytes);
 /* Writes a marker, which players list, for lost bytes; drops the incomplete character or control

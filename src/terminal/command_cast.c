@@ -17,13 +17,17 @@
 
 #define TITLE_MAX 200
 #define WHO_MAX 128
-#define MARKER_ROOM 512 /* kept free for the marker of what is missing */
+#define FRAME_ROOM 4096 /* kept free for the head, and the marker of what is missing */
 
 struct command_cast {
 	struct list link; /* in terminals.casts */
 	struct terminals *terminals;
 	char project[ID_SIZE + 1], sandbox[ID_SIZE + 1], id[RECORDING_ID_MAX + 1];
-	struct buf lines;
+	char title[TITLE_MAX + 1], who[WHO_MAX + 1];
+	uint32_t rows, columns;
+	uint64_t process;
+	int64_t started_unix_ms;
+	struct buf lines; /* without the head */
 	struct cast_text text;
 	int64_t begun_ns, missing_us;
 	uint64_t missing;
@@ -54,14 +58,16 @@ static int enter_casts(struct command_cast *c, struct error *err)
 int command_cast_new(struct terminals *t, const struct command_cast_options *o,
                      struct command_cast **ret, struct error *err)
 {
-	char title[TITLE_MAX + 1], who[WHO_MAX + 1];
 	struct command_cast *c;
 
 	if (terminal_recordings_check(t, o->project_id, err) < 0)
 		return -1;
 	c = memory_new(sizeof(*c));
 	*c = (struct command_cast){.terminals = t,
+	                           .rows = o->rows,
+	                           .columns = o->columns,
 	                           .lines = BUF(COMMAND_CAST_BYTES_MAX),
+	                           .started_unix_ms = clock_unix_ms(),
 	                           .begun_ns = clock_monotonic_ns()};
 	(void)snprintf(c->project, sizeof(c->project), "%s", o->project_id);
 	(void)snprintf(c->sandbox, sizeof(c->sandbox), "%s", o->sandbox_id);
@@ -69,13 +75,9 @@ int command_cast_new(struct terminals *t, const struct command_cast_options *o,
 		free(c);
 		return -1;
 	}
-	(void)snprintf(title, sizeof(title), "%s", o->title);
-	(void)snprintf(who, sizeof(who), "%s", o->who ? o->who : "");
-	cast_write_head(&c->lines, &(struct cast_head){.rows = o->rows,
-	                                               .columns = o->columns,
-	                                               .started_unix_ms = clock_unix_ms(),
-	                                               .title = title,
-	                                               .user = *who ? who : NULL});
+	(void)snprintf(c->title, sizeof(c->title), "%s", o->title);
+	(void)snprintf(c->who, sizeof(c->who), "%s", o->who ? o->who : "");
+	recording_id_make(c->id, c->sandbox, c->started_unix_ms);
 	*ret = c;
 	return 0;
 }
@@ -91,16 +93,6 @@ void command_cast_free(struct command_cast *c)
 	free(c);
 }
 
-/* Programs that write to no terminal end lines without a carriage return; players need it. */
-static void add_returns(struct buf *out, struct span bytes)
-{
-	for (size_t i = 0; i < bytes.size; i++) {
-		if (bytes.data[i] == '\n' && (i == 0 || bytes.data[i - 1] != '\r'))
-			buf_add_byte(out, '\r');
-		buf_add_byte(out, bytes.data[i]);
-	}
-}
-
 void command_cast_add(struct command_cast *c, struct span bytes)
 {
 	AUTO(buf_done) struct buf shown = BUF(2 * AGENT_DATA_MAX),
@@ -108,10 +100,10 @@ void command_cast_add(struct command_cast *c, struct span bytes)
 	int64_t at_us = (clock_monotonic_ns() - c->begun_ns) / 1000;
 
 	if (c->missing == 0) {
-		add_returns(&shown, bytes);
+		cast_add_returns(&shown, bytes);
 		cast_write_output(&line, &c->text, at_us, buf_span(&shown));
 		if (!shown.overflowed && !line.overflowed &&
-		    c->lines.size + line.size + MARKER_ROOM <= COMMAND_CAST_BYTES_MAX) {
+		    c->lines.size + line.size + FRAME_ROOM <= COMMAND_CAST_BYTES_MAX) {
 			buf_add_span(&c->lines, buf_span(&line));
 			return;
 		}
@@ -120,11 +112,29 @@ void command_cast_add(struct command_cast *c, struct span bytes)
 	c->missing += bytes.size;
 }
 
-const char *command_cast_name(struct command_cast *c, uint64_t process, int64_t started_unix_ms)
+const char *command_cast_id(const struct command_cast *c)
 {
-	(void)snprintf(c->id, sizeof(c->id), "%s-%" PRId64 "-%" PRIu64, c->sandbox, started_unix_ms,
-	               process);
 	return c->id;
+}
+
+void command_cast_started(struct command_cast *c, uint64_t process)
+{
+	c->process = process;
+}
+
+static int write_cast(struct command_cast *c, int fd, struct error *err)
+{
+	AUTO(buf_done) struct buf head = BUF(FRAME_ROOM);
+
+	cast_write_head(&head, &(struct cast_head){.rows = c->rows,
+	                                           .columns = c->columns,
+	                                           .started_unix_ms = c->started_unix_ms,
+	                                           .title = c->title,
+	                                           .user = c->who[0] ? c->who : NULL,
+	                                           .process = c->process});
+	return fd_write_all(fd, head.data, head.size, err) < 0
+	               ? -1
+	               : fd_write_all(fd, c->lines.data, c->lines.size, err);
 }
 
 int command_cast_store(struct command_cast *c, struct error *err)
@@ -137,13 +147,13 @@ int command_cast_store(struct command_cast *c, struct error *err)
 
 	if (c->missing > 0)
 		cast_write_missing(&c->lines, &c->text, c->missing_us, c->missing);
-	put.size_hint = (int64_t)c->lines.size;
+	put.size_hint = (int64_t)c->lines.size + FRAME_ROOM;
 	(void)snprintf(name, sizeof(name), RECORDING_FOLDER "%s/%s" RECORDING_SUFFIX, c->project,
 	               c->id);
 	put.name = name;
 	if (blob_put(o->blobs, &put, &writer, err) < 0)
 		return -1;
-	if (fd_write_all(blob_writer_fd(writer), c->lines.data, c->lines.size, err) < 0) {
+	if (write_cast(c, blob_writer_fd(writer), err) < 0) {
 		blob_abort(writer);
 		return -1;
 	}

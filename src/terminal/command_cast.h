@@ -32,7 +32,9 @@ MUST_CHECK int command_cast_new(struct terminals *t, const struct command_cast_o
 void command_cast_free(struct command_cast *c); /* NULL is fine */
 /* Further bytes beyond the limit are missing; a marker says so. */
 void command_cast_add(struct command_cast *c, struct span bytes);
-/* The command has started: the recording's id, which the cast keeps. */
-const char *command_cast_name(struct command_cast *c, uint64_t process, int64_t started_unix_ms);
-/* After command_cast_name: stores the recording. Blocks for the disk. Nothing is added after it. */
+/* The recording's id, which the server makes; the cast keeps it. */
+const char *command_cast_id(const struct command_cast *c);
+/* The number of the command's process, for lists. */
+void command_cast_started(struct command_cast *c, uint64_t process);
+/* Stores the recording. Blocks for the disk. Nothing is added after it. */
 MUST_CHECK int command_cast_store(struct command_cast *c, struct error *err);

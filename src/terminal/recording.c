@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/id.h"
 #include "base/log.h"
 #include "blob/blob.h"
 #include "json/json.h"
@@ -23,6 +24,7 @@
 #define LINE_MAX_BYTES ((size_t)4 * 1024 * 1024)
 #define PIECE_SIZE 16384 /* of the begin and the end that describe a recording */
 #define STACK_SIZE ((size_t)256 * 1024)
+#define TITLE_MAX 200 /* of a process */
 
 struct recorder {
 	struct list item; /* of terminals.recorders */
@@ -32,6 +34,8 @@ struct recorder {
 	struct terminal_reader reader;
 	struct spool_name name;
 	int fd; /* of the spooled file */
+	char id[RECORDING_ID_MAX + 1];
+	bool adds_returns; /* it writes to no terminal */
 	struct cast_text text;
 	uint64_t next; /* of terminal_missed */
 	int64_t begun_ns, written;
@@ -51,7 +55,21 @@ static void write_output(struct recorder *r, const struct agent_output *o, struc
 
 	if (missed > 0)
 		cast_write_missing(line, &r->text, at_us, missed);
-	cast_write_output(line, &r->text, at_us, o->bytes);
+	if (!r->adds_returns) {
+		cast_write_output(line, &r->text, at_us, o->bytes);
+		return;
+	}
+	AUTO(buf_done) struct buf shown = BUF(2 * AGENT_DATA_MAX);
+
+	cast_add_returns(&shown, o->bytes);
+	cast_write_output(line, &r->text, at_us, buf_span(&shown));
+}
+
+void recording_id_make(char ret[RECORDING_ID_MAX + 1], const char *sandbox, int64_t now)
+{
+	const struct id id = id_new();
+
+	(void)snprintf(ret, RECORDING_ID_MAX + 1, "%s-%" PRId64 "-%s", sandbox, now, id.text);
 }
 
 /* 1 = continue, 0 = the recording is complete. */
@@ -85,17 +103,9 @@ static void leave_count(struct terminals *t)
 	(void)pthread_mutex_unlock(&t->recorders_lock);
 }
 
-/* "PROJECT_ID.cast" */
 static void tell_recording(const struct recorder *r, enum event_kind kind)
 {
-	struct span id = span_of(strrchr(r->name.text, '_'));
-	char text[RECORDING_ID_MAX + 1];
-
-	if (id.size <= 1 + strlen(SUFFIX))
-		return;
-	(void)snprintf(text, sizeof(text), "%.*s", (int)(id.size - 1 - strlen(SUFFIX)),
-	               id.data + 1);
-	terminals_tell(r->terminals, kind, r->place.id, text);
+	terminals_tell(r->terminals, kind, r->place.id, r->id);
 }
 
 static void finish_recording(struct recorder *r, bool failed, struct error *err)
@@ -161,17 +171,14 @@ static int count_of(struct terminals *t, const char *project_id, size_t *ret, st
 }
 
 static int open_files(struct recorder *r, const struct terminal_at *at, const char *project_id,
-                      const struct terminal_window *w, struct error *err)
+                      const struct cast_head *shown, struct error *err)
 {
 	AUTO(buf_done) struct buf head = BUF(LINE_MAX_BYTES);
-	int64_t now = clock_unix_ms();
 
-	(void)snprintf(r->name.text, sizeof(r->name.text), "%s_%s-%" PRId64 "-%" PRIu64 SUFFIX,
-	               project_id, at->hold->id, now, r->process);
+	(void)snprintf(r->name.text, sizeof(r->name.text), "%s_%s" SUFFIX, project_id, r->id);
 	if (spool_create(at->terminals->spool, &r->name, &r->fd, err) < 0)
 		return -1;
-	cast_write_head(
-	        &head, &(struct cast_head){w->state.rows, w->state.columns, now, w->name, at->who});
+	cast_write_head(&head, shown);
 	return write_line(r, &head, err) < 0 ||
 	                       terminal_reader_open(&r->reader, at, r->process, 0, true, err) < 0
 	               ? -1
@@ -179,12 +186,12 @@ static int open_files(struct recorder *r, const struct terminal_at *at, const ch
 }
 
 static int begin_recording(struct recorder *r, const struct terminal_at *at, const char *project_id,
-                           const struct terminal_window *w, struct error *err)
+                           const struct cast_head *head, struct error *err)
 {
 	r->place = (struct fleet_hold){.provider = at->hold->provider};
 	(void)snprintf(r->place.id, sizeof(r->place.id), "%s", at->hold->id);
 	r->begun_ns = clock_monotonic_ns();
-	if (open_files(r, at, project_id, w, err) < 0)
+	if (open_files(r, at, project_id, head, err) < 0)
 		return -1;
 	r->reader.agent.id = r->place.id;
 	/* The recording outlives the call that began it. */
@@ -243,32 +250,68 @@ int terminal_recordings_check(struct terminals *t, const char *project_id, struc
 	return FAIL_HINT(err, "delete some of them");
 }
 
-int terminal_record(const struct terminal_at *at, const char *project_id,
-                    const struct terminal_window *window, struct error *err)
+int terminal_record_check(struct terminals *t, const char *project_id, struct error *err)
+{
+	if (terminal_recordings_check(t, project_id, err) < 0)
+		return -1;
+	if (__atomic_load_n(&t->recorder_count, __ATOMIC_RELAXED) >= RECORDINGS_AT_ONCE_MAX)
+		return FAIL(err, ERROR_LIMIT, "%d windows and jobs are being recorded already",
+		            RECORDINGS_AT_ONCE_MAX);
+	return 0;
+}
+
+/* Begins to record the process, or fails; a process that is recorded already stays so. */
+static int record_agent_process(const struct terminal_at *at, const char *project_id,
+                                const struct agent_process *process, struct cast_head *head,
+                                char ret_id[RECORDING_ID_MAX + 1], struct error *err)
 {
 	struct terminals *t = at->terminals;
 	struct recorder *r;
 
-	if (terminal_recordings_check(t, project_id, err) < 0)
+	if (terminal_record_check(t, project_id, err) < 0)
 		return -1;
-	if (__atomic_load_n(&t->recorder_count, __ATOMIC_RELAXED) >= RECORDINGS_AT_ONCE_MAX)
-		return FAIL(err, ERROR_LIMIT, "%d windows are being recorded already",
-		            RECORDINGS_AT_ONCE_MAX);
 	r = memory_new(sizeof(*r));
 	r->terminals = t;
-	r->process = window->process.process;
-	r->started_unix_ms = window->process.started_unix_ms;
+	r->process = head->process = process->process;
+	r->started_unix_ms = process->started_unix_ms;
+	r->adds_returns = !(process->flags & AGENT_EXEC_TTY);
 	r->fd = -1;
+	head->started_unix_ms = clock_unix_ms();
+	recording_id_make(r->id, at->hold->id, head->started_unix_ms);
+	memcpy(ret_id, r->id, sizeof(r->id));
 	(void)snprintf(r->place.id, sizeof(r->place.id), "%s", at->hold->id);
 	if (!enter_recorders(t, r, at->hold->id)) {
 		free(r);
 		return 0;
 	}
-	if (begin_recording(r, at, project_id, window, err) < 0) {
+	if (begin_recording(r, at, project_id, head, err) < 0) {
 		leave_recorders(t, r);
 		return -1;
 	}
 	return 0;
+}
+
+int terminal_record(const struct terminal_at *at, const char *project_id,
+                    const struct terminal_window *window, struct error *err)
+{
+	struct cast_head head = {.rows = window->state.rows,
+	                         .columns = window->state.columns,
+	                         .title = window->name,
+	                         .user = at->who};
+	char id[RECORDING_ID_MAX + 1];
+
+	return record_agent_process(at, project_id, &window->process, &head, id, err);
+}
+
+int terminal_record_process(const struct terminal_at *at, const char *project_id,
+                            const struct agent_process *process, const char *title,
+                            char ret_id[RECORDING_ID_MAX + 1], struct error *err)
+{
+	char cut[TITLE_MAX + 1];
+	struct cast_head head = {.rows = 24, .columns = 80, .title = cut, .user = at->who};
+
+	(void)snprintf(cut, sizeof(cut), "%s", title);
+	return record_agent_process(at, project_id, process, &head, ret_id, err);
 }
 
 struct leftovers {
@@ -338,7 +381,8 @@ static int name_of(const char *project_id, const char *id, char out[BLOB_NAME_MA
 	return 0;
 }
 
-/* ".../SANDBOX-MS-PROCESS.cast" */
+/* ".../SANDBOX-MS-ID.cast"; in those of earlier versions a number of a process is in place of ID.
+ */
 static bool parse_blob_name(struct arena *a, const struct blob_stat *blob,
                             struct terminal_recording *ret)
 {
@@ -356,9 +400,10 @@ static bool parse_blob_name(struct arena *a, const struct blob_stat *blob,
 		return false;
 	r.sandbox = arena_copy(a, part);
 	if (!span_split(&rest, '-', &part) ||
-	    span_parse_whole(part, 0, INT64_MAX, &r.started_at, &err) < 0 ||
-	    span_parse_whole(rest, 0, INT64_MAX, &r.process, &err) < 0)
+	    span_parse_whole(part, 0, INT64_MAX, &r.started_at, &err) < 0 || rest.size == 0)
 		return false;
+	if (span_parse_whole(rest, 0, INT64_MAX, &r.process, &err) < 0)
+		r.process = 0; /* the head has it */
 	*ret = r;
 	return true;
 }
@@ -387,10 +432,12 @@ int terminal_recordings_list(struct terminals *t, struct arena *a, const char *p
 
 struct recording_head {
 	const char *title, *user;
+	int64_t process;
 };
 static const struct json_member recording_head_members[] = {
         JSON_TEXT_MEMBER(recording_head, title),
         JSON_TEXT_MEMBER(recording_head, user),
+        JSON_WHOLE_MEMBER(recording_head, process),
 };
 static JSON_OPEN_SHAPE(recording_head, "RecordingHead", recording_head, NULL);
 
@@ -417,6 +464,8 @@ static void take_head(struct arena *a, struct span text, struct terminal_recordi
 		return;
 	r->window = head.title;
 	r->user = head.user;
+	if (head.process > 0)
+		r->process = head.process;
 }
 
 /* The last whole line that begins with "[SECONDS" is the last piece of output. */

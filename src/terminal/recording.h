@@ -5,7 +5,7 @@
  * A recording begins with the output that the agent still has. It is listed when it is complete:
  * when the window has closed, at the size limit, or when this server ends. After a kill -9 the next
  * server lists the whole lines. Only output is recorded, which includes the terminal's echo. Each
- * recording runs on its own thread. */
+ * recording runs on its own thread. Background jobs are recorded in the same way. */
 #pragma once
 
 #include <stddef.h>
@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 
+struct agent_process;
 struct terminal_at;
 struct terminal_window;
 struct terminals;
@@ -25,14 +26,26 @@ struct terminals;
 #define RECORDING_FOLDER "recordings/"
 #define RECORDING_SUFFIX ".cast"
 
+/* A new id. Nothing of it comes from the agent, so that a sandbox cannot choose the id of another
+ * recording. */
+void recording_id_make(char ret[RECORDING_ID_MAX + 1], const char *sandbox, int64_t now);
+
 /* Whether a further recording may begin: there is a blob store, the server does not stop, and the
  * project has fewer than RECORDINGS_MAX. Reads the blob store. */
 MUST_CHECK int terminal_recordings_check(struct terminals *t, const char *project_id,
                                          struct error *err);
 
+/* The same for recordings that run on a thread of their own: there is room for one more. */
+MUST_CHECK int terminal_record_check(struct terminals *t, const char *project_id,
+                                     struct error *err);
 /* Succeeds when the window is being recorded. ERROR_UNSUPPORTED without a blob store. */
 MUST_CHECK int terminal_record(const struct terminal_at *at, const char *project_id,
                                const struct terminal_window *window, struct error *err);
+/* Records a process without a terminal, such as a background job, as windows are: to its end, up to
+ * RECORDING_BYTES_MAX, and no further than this server lives. at->who and at->hold are used. */
+MUST_CHECK int terminal_record_process(const struct terminal_at *at, const char *project_id,
+                                       const struct agent_process *process, const char *title,
+                                       char ret_id[RECORDING_ID_MAX + 1], struct error *err);
 /* At the server's start: publishes the recordings that a killed server has left. */
 void terminals_recover(struct terminals *t);
 /* Ends all recordings. Call it before the provider and the blob store close; afterwards only
@@ -41,8 +54,9 @@ void terminals_stop(struct terminals *t);
 
 struct terminal_recording {
 	const char *id, *sandbox;
-	int64_t process, size, started_at;
+	int64_t size, started_at;
 	/* of terminal_recording_describe: */
+	int64_t process;           /* 0 = not known */
 	const char *window, *user; /* NULL = not known */
 	int64_t duration_ms;       /* -1 = not known */
 };

@@ -10,15 +10,17 @@
 #include "provider/compute.h"
 #include "provider/compute_run.h"
 #include "provider/provider.h"
+#include "terminal/command_cast.h"
 #include "tool/artifacts.h"
 #include "tool/builtin.h"
+#include "tool/recorded.h"
 #include "tool/tool.h"
 #include "wire/agent_cause.h"
 
 struct bash_input {
 	const char *command, *artifacts;
 	int64_t timeout_ms;
-	bool background;
+	bool background, record;
 };
 static const struct json_member bash_input_members[] = {
         JSON_TEXT_MEMBER(bash_input, command, .flags = JSON_REQUIRED, .min = 1,
@@ -29,13 +31,15 @@ static const struct json_member bash_input_members[] = {
                 .about = "end it with all its child processes after this time; 0 = the default"),
         JSON_BOOL_MEMBER(bash_input, background,
                          .about = "return at once with a resultId, for async_status"),
+        JSON_BOOL_MEMBER(bash_input, record,
+                         .about = "record its output as asciicast, for people to replay"),
         JSON_TEXT_MEMBER(bash_input, artifacts, .max = PATH_SIZE_MAX, .about = TOOL_ARTIFACTS_ABOUT,
                          .example = "out"),
 };
 static JSON_SHAPE(bash_input, "BashInput", bash_input, "A shell line");
 
 struct bash_output {
-	const char *standard_output, *standard_error, *result_id, *cause;
+	const char *standard_output, *standard_error, *result_id, *cause, *recording;
 	int64_t exit_code, duration_ms;
 	bool timed_out, truncated;
 	struct json_list artifacts, network;
@@ -51,6 +55,8 @@ static const struct json_member bash_output_members[] = {
         JSON_BOOL_MEMBER(bash_output, truncated, .about = "the middle of the output was cut"),
         JSON_TEXT_MEMBER(bash_output, result_id, .name = "resultId", .flags = JSON_OMIT_EMPTY,
                          .about = "id of a job in the background"),
+        JSON_TEXT_MEMBER(bash_output, recording, .flags = JSON_OMIT_EMPTY,
+                         .about = "id of the recording"),
         JSON_LIST_MEMBER(bash_output, artifacts, &tool_artifact_shape, .flags = JSON_OMIT_EMPTY),
         JSON_LIST_MEMBER(bash_output, network, &network_refusal_shape, .flags = JSON_OMIT_EMPTY,
                          .about = "what network rules refused in the sandbox while it ran"),
@@ -62,7 +68,8 @@ struct tool_exec {
 	unsigned count;
 	const char *label;
 	int64_t timeout_ms;
-	size_t output_max; /* bytes of each stream, and of both together */
+	size_t output_max;         /* bytes of each stream, and of both together */
+	struct command_cast *cast; /* gets the output; or NULL */
 };
 struct tool_exec_result {
 	struct agent_process process;
@@ -73,6 +80,7 @@ struct tool_exec_result {
 /* The output of both streams in order, and of each stream. */
 struct exec_output {
 	const struct tool_call *call;
+	struct command_cast *cast;
 	struct head_tail both, out[2];
 };
 
@@ -89,6 +97,8 @@ static int on_output(void *context, const struct agent_output *o, UNUSED struct 
 
 	if (g->call->on_progress)
 		g->call->on_progress(g->call->progress_context, o->bytes);
+	if (g->cast)
+		command_cast_add(g->cast, o->bytes);
 	head_tail_add(&g->both, g->both.total, o->bytes);
 	head_tail_add(&g->out[o->stream == AGENT_STDERR], o->offset, o->bytes);
 	return 0;
@@ -139,7 +149,7 @@ static int run_alternatives(const struct tool_call *call, const struct tool_exec
 static int run_exec(const struct tool_call *call, const struct tool_exec *exec,
                     struct tool_exec_result *ret, struct error *err)
 {
-	AUTO(exec_output_done) struct exec_output g = {.call = call};
+	AUTO(exec_output_done) struct exec_output g = {.call = call, .cast = exec->cast};
 
 	head_tail_init(&g.both, exec->output_max);
 	head_tail_init(&g.out[0], exec->output_max);
@@ -222,13 +232,15 @@ static int start_job(const struct tool_call *call, const struct bash_input *in,
 	}
 	if (!call->jobs)
 		return FAIL(err, ERROR_UNAVAILABLE, "this server has no background jobs");
-	if (job_start(call->jobs, call->arena, &request, &started, err) < 0)
+	if ((in->record && tool_record_check(call, err) < 0) ||
+	    job_start(call->jobs, call->arena, &request, &started, err) < 0)
 		return -1;
 	*out = (struct bash_output){
 	        .exit_code = -1,
 	        .standard_output = "",
 	        .standard_error = "",
 	        .result_id = started.id,
+	        .recording = in->record ? tool_record_job(call, in->command, &started) : NULL,
 	};
 	tool_add_text(ret, span_of(arena_format(call->arena,
 	                                        "[started in the background, resultId %s: "
@@ -236,6 +248,23 @@ static int start_job(const struct tool_call *call, const struct bash_input *in,
 	                                        started.id)));
 	ret->structured = out;
 	return 0;
+}
+
+/* Runs the command, and stores what was recorded of it, also when the call fails meanwhile. */
+static int run_recorded(const struct tool_call *call, const struct bash_input *in,
+                        struct tool_exec *exec, struct tool_exec_result *ret,
+                        const char **ret_recording, struct error *err)
+{
+	int result;
+
+	*ret_recording = NULL;
+	if (in->record && tool_cast_begin(call, in->command, &exec->cast, err) < 0)
+		return -1;
+	result = run_exec(call, exec, ret, err);
+	if (exec->cast)
+		*ret_recording =
+		        tool_cast_end(call, exec->cast, result == 0 ? &ret->process : NULL);
+	return result;
 }
 
 static int bash_check(const struct tool_call *call, const void *input, struct error *err)
@@ -265,13 +294,15 @@ static int bash_call(const struct tool_call *call, const void *input, struct too
 	struct bash_output *out = ARENA_NEW(call->arena, struct bash_output);
 	struct decision_watch watch = tool_watch_network(call);
 	struct tool_exec_result ended;
+	const char *recording;
 
 	if (in->background)
 		return start_job(call, in, &exec, ret, err);
 	if (set_timeout(call, in, &exec.timeout_ms, err) < 0 ||
-	    run_exec(call, &exec, &ended, err) < 0)
+	    run_recorded(call, in, &exec, &ended, &recording, err) < 0)
 		return -1;
 	*out = (struct bash_output){
+	        .recording = recording,
 	        .exit_code = ended.process.exit_code,
 	        .timed_out = ended.process.timed_out,
 	        .cause = agent_process_cause(&ended.process),

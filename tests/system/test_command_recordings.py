@@ -3,6 +3,7 @@
 
 import json
 import subprocess
+import time
 
 import pytest
 
@@ -82,8 +83,46 @@ def test_what_a_client_left_behind_is_recorded(api, box):
     assert text_of(recorded(api, left()[0]["id"])[1]) == "begun\r\n"
 
 
+def test_a_background_job_is_recorded_to_its_end(api, box):
+    begun = time.time()
+    started = api.exec(box, command="echo one; sleep 1.5; echo two >&2; printf 'a\\nb'", background=True, record=True)
+    assert time.time() - begun < 1.5 and started["recording"].startswith(f"{box}-")
+    head, events = recorded(api, started["recording"])
+    # stdout and stderr are two pipes: their order is that in which the agent reads them.
+    assert text_of(events) in ("one\r\ntwo\r\na\r\nb", "one\r\na\r\nbtwo\r\n") and head["title"].startswith("echo one")
+    assert events[-1][0] - events[0][0] > 1
+    row = next(r for r in api.get(f"{LIST}?sandbox={box}")["items"] if r["id"] == started["recording"])
+    assert row["process"] == started["process"] and row["window"].startswith("echo one") and row["user"]
+    assert "recording" not in api.exec(box, command="true", background=True)
+
+
+def test_the_tool_bash_is_recorded(api, box):
+    def bash(**more):
+        return api.post("/v1/tools/bash", {"sandboxId": box, "input": more})["structuredContent"]
+    done = bash(command="echo seen; echo bad >&2; exit 3", record=True)
+    assert done["exit_code"] == 3
+    head, events = recorded(api, done["recording"])
+    assert sorted(text_of(events).split()) == ["bad", "seen"] and head["title"].startswith("echo seen")
+    assert "recording" not in bash(command="echo unseen")
+    late = bash(command="echo later", record=True, timeout_ms=1)
+    assert late["timed_out"] and recorded(api, late["recording"])
+    job = bash(command="echo job; sleep 0.5; echo end", background=True, record=True)
+    assert text_of(recorded(api, job["recording"])[1]) == "job\r\nend\r\n"
+
+
+def test_a_sandbox_does_not_choose_the_id_of_a_recording(api, box):
+    ids = [api.exec(box, command="true", record=True)["recording"] for _ in range(3)]
+    for recording in ids:
+        recorded(api, recording)
+        sandbox, at, own = recording.split("-")
+        assert sandbox == box and abs(int(at) / 1000 - time.time()) < 600 and len(own) >= 16
+    assert len({recording.split("-")[2] for recording in ids}) == 3
+    # With the clock of the sandbox's agent and the number of its process nothing is found.
+    assert api.raw("GET", f"{LIST}/{ids[0].rsplit('-', 1)[0]}-1").status == 404
+
+
 def test_what_cannot_be_recorded_is_refused(api, box):
-    for body in ({"command": "true", "record": True, "background": True}, {"command": "true", "record": "yes"}):
+    for body in ({"command": "true", "record": "yes"}, {"command": "true", "background": True, "record": 1}):
         with pytest.raises(atoll.ApiError) as refused:
             api.post(f"{PATH}/{box}/exec", body)
         assert refused.value.status == 400 and "record" in str(refused.value)

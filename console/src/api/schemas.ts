@@ -112,7 +112,7 @@ export const codeSchema = {
   rows: {"type":"integer","minimum":0,"maximum":10000},
   columns: {"type":"integer","minimum":0,"maximum":10000},
   artifacts: {"type":"string","description":"folder; its files that the command creates or changes are kept as artifacts and reported before the exit event","maxLength":4095},
-  record: {"type":"boolean","description":"record its output as asciicast, at most 1 MiB; see /api/sandbox/recordings"},
+  record: {"type":"boolean","description":"record its output as asciicast, at most 1 MiB, with background 16 MiB; see /api/sandbox/recordings"},
   label: {"type":"string","description":"label shown in lists","maxLength":128},
 } satisfies Schema;
 export const codeContextCreateSchema = {
@@ -239,7 +239,7 @@ export const ephemeralCodeSchema = {
   rows: {"type":"integer","minimum":0,"maximum":10000},
   columns: {"type":"integer","minimum":0,"maximum":10000},
   artifacts: {"type":"string","description":"folder; its files that the command creates or changes are kept as artifacts and reported before the exit event","maxLength":4095},
-  record: {"type":"boolean","description":"record its output as asciicast, at most 1 MiB; see /api/sandbox/recordings"},
+  record: {"type":"boolean","description":"record its output as asciicast, at most 1 MiB, with background 16 MiB; see /api/sandbox/recordings"},
   label: {"type":"string","description":"label shown in lists","maxLength":128},
   config: {"type":"string","description":"a config of /accounts/me/sandboxes","maxLength":128},
   workspace: {"type":"string","description":"name of the workspace whose files the call has, at /mnt/workspaces/NAME","maxLength":53,"minLength":1},
@@ -265,7 +265,7 @@ export const ephemeralExecSchema = {
   rows: {"type":"integer","minimum":0,"maximum":10000},
   columns: {"type":"integer","minimum":0,"maximum":10000},
   artifacts: {"type":"string","description":"folder; its files that the command creates or changes are kept as artifacts and reported before the exit event","maxLength":4095},
-  record: {"type":"boolean","description":"record its output as asciicast, at most 1 MiB; see /api/sandbox/recordings"},
+  record: {"type":"boolean","description":"record its output as asciicast, at most 1 MiB, with background 16 MiB; see /api/sandbox/recordings"},
   label: {"type":"string","description":"label shown in lists","maxLength":128},
   config: {"type":"string","description":"a config of /accounts/me/sandboxes","maxLength":128},
   workspace: {"type":"string","description":"name of the workspace whose files the call has, at /mnt/workspaces/NAME","maxLength":53,"minLength":1},
@@ -291,7 +291,7 @@ export const execSchema = {
   rows: {"type":"integer","minimum":0,"maximum":10000},
   columns: {"type":"integer","minimum":0,"maximum":10000},
   artifacts: {"type":"string","description":"folder; its files that the command creates or changes are kept as artifacts and reported before the exit event","maxLength":4095},
-  record: {"type":"boolean","description":"record its output as asciicast, at most 1 MiB; see /api/sandbox/recordings"},
+  record: {"type":"boolean","description":"record its output as asciicast, at most 1 MiB, with background 16 MiB; see /api/sandbox/recordings"},
   label: {"type":"string","description":"label shown in lists","maxLength":128},
 } satisfies Schema;
 export const fileLinkCreateSchema = {

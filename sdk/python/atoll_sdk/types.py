@@ -851,7 +851,7 @@ class Exec(TypedDict):
     columns: NotRequired[int]
     # folder; its files that the command creates or changes are kept as artifacts and reported before the exit event
     artifacts: NotRequired[str]
-    # record its output as asciicast, at most 1 MiB; see /api/sandbox/recordings
+    # record its output as asciicast, at most 1 MiB, with background 16 MiB; see /api/sandbox/recordings
     record: NotRequired[bool]
     # label shown in lists
     label: NotRequired[str]
@@ -1056,7 +1056,7 @@ class Code(TypedDict):
     columns: NotRequired[int]
     # folder; its files that the command creates or changes are kept as artifacts and reported before the exit event
     artifacts: NotRequired[str]
-    # record its output as asciicast, at most 1 MiB; see /api/sandbox/recordings
+    # record its output as asciicast, at most 1 MiB, with background 16 MiB; see /api/sandbox/recordings
     record: NotRequired[bool]
     # label shown in lists
     label: NotRequired[str]
@@ -3211,7 +3211,7 @@ class EphemeralExec(TypedDict):
     columns: NotRequired[int]
     # folder; its files that the command creates or changes are kept as artifacts and reported before the exit event
     artifacts: NotRequired[str]
-    # record its output as asciicast, at most 1 MiB; see /api/sandbox/recordings
+    # record its output as asciicast, at most 1 MiB, with background 16 MiB; see /api/sandbox/recordings
     record: NotRequired[bool]
     # label shown in lists
     label: NotRequired[str]
@@ -3261,7 +3261,7 @@ class EphemeralCode(TypedDict):
     columns: NotRequired[int]
     # folder; its files that the command creates or changes are kept as artifacts and reported before the exit event
     artifacts: NotRequired[str]
-    # record its output as asciicast, at most 1 MiB; see /api/sandbox/recordings
+    # record its output as asciicast, at most 1 MiB, with background 16 MiB; see /api/sandbox/recordings
     record: NotRequired[bool]
     # label shown in lists
     label: NotRequired[str]
@@ -4545,7 +4545,7 @@ class Recording(TypedDict):
     id: str
     # the sandbox may be deleted
     sandbox_id: str
-    # number of the window's process
+    # number of the window's, command's or job's process; 0: not known
     process: int
     size_bytes: int
     started_at: str | None

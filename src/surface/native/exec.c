@@ -134,8 +134,9 @@ struct code_body {
 	        {.kind = JSON_BOOL,                                                                \
 	         .name = "record",                                                                 \
 	         .offset = offsetof(struct s, run.record),                                         \
-	         .about = "record its output as asciicast, at most 1 MiB; see "                    \
-	                  "/api/sandbox/recordings"},                                              \
+	         .about =                                                                          \
+	                 "record its output as asciicast, at most 1 MiB, with background 16 MiB; " \
+	                 "see /api/sandbox/recordings"},                                           \
 	{                                                                                          \
 		.kind = JSON_TEXT, .name = "label", .offset = offsetof(struct s, run.label),       \
 		.max = 128, .about = "label shown in lists"                                        \
@@ -253,10 +254,8 @@ static int start_command(struct request *rq, struct api_target *t, struct sandbo
                          const struct run_options_body *b, struct reply *reply, struct error *err)
 {
 	const struct background_command background = {b->conversation, &b->origin,
-	                                              command_summary(c)};
+	                                              command_summary(c), b->record};
 
-	if (b->record && b->background)
-		return FAIL(err, ERROR_INVALID, "record cannot be combined with background");
 	if (fill_command(rq, t, b, c, err) < 0)
 		return -1;
 	if (!b->background)

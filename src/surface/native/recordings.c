@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/sandbox/recordings — recordings of windows as asciicast files (docs/use/terminals.md). */
+/* /api/sandbox/recordings — recordings of windows, commands and jobs as asciicast files
+ * (docs/use/terminals.md). */
 #include <string.h>
 
 #include "calls/download.h"
@@ -19,7 +20,9 @@ struct recording_answer {
 static const struct json_member recording_shape_members[] = {
         JSON_TEXT_MEMBER(recording_answer, id),
         JSON_TEXT_MEMBER(recording_answer, sandbox_id, .about = "the sandbox may be deleted"),
-        JSON_WHOLE_MEMBER(recording_answer, process, .about = "number of the window's process"),
+        JSON_WHOLE_MEMBER(recording_answer, process,
+                          .about = "number of the window's, command's or job's process; "
+                                   "0: not known"),
         JSON_WHOLE_MEMBER(recording_answer, size_bytes),
         JSON_TIME_MEMBER(recording_answer, started_at),
         JSON_TEXT_MEMBER(recording_answer, window, .flags = JSON_NULLABLE,

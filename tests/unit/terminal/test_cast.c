@@ -7,10 +7,11 @@ TEST(a_head_names_size_and_title)
 {
 	AUTO(buf_done) struct buf out = BUF(1024);
 
-	cast_write_head(&out, &(struct cast_head){24, 80, 1234567, "a \"b\"", NULL});
-	assert_string_equal(buf_text(&out),
-	                    "{\"version\":2,\"width\":80,\"height\":24,\"timestamp\":1234,"
-	                    "\"title\":\"a \\\"b\\\"\",\"env\":{\"TERM\":\"xterm-256color\"}}\n");
+	cast_write_head(&out, &(struct cast_head){24, 80, 1234567, "a \"b\"", NULL, 7});
+	assert_string_equal(
+	        buf_text(&out),
+	        "{\"version\":2,\"width\":80,\"height\":24,\"timestamp\":1234,"
+	        "\"title\":\"a \\\"b\\\"\",\"process\":7,\"env\":{\"TERM\":\"xterm-256color\"}}\n");
 }
 
 TEST(characters_that_come_in_two_pieces_are_kept_whole)
