@@ -1047,6 +1047,8 @@ export interface CodeMessage {
   duration_ms: number;
   /** with exit: the interpreter ended; restart the context */
   context_ended: boolean;
+  /** with exit: id of the recording, when the call asked for one */
+  recording: string;
   /** with artifact: a stored file */
   artifact: unknown;
 }

@@ -57,7 +57,8 @@ static JSON_OPEN_SHAPE(command_message_shape, "CommandMessage", command_message,
                        "A message of a command's stream");
 
 struct code_message {
-	const char *event, *data, *name, *value, *traceback, *signal, *cause, *context_id;
+	const char *event, *data, *name, *value, *traceback, *signal, *cause, *context_id,
+	        *recording;
 	int64_t process, execution_count, exit_code, duration_ms;
 	bool ok, timed_out, context_ended;
 	struct span error, artifact, result;
@@ -82,6 +83,8 @@ static const struct json_member code_message_shape_members[] = {
         JSON_WHOLE_MEMBER(code_message, duration_ms, .about = ABOUT_EXIT),
         JSON_BOOL_MEMBER(code_message, context_ended,
                          .about = "with exit: the interpreter ended; restart the context"),
+        JSON_TEXT_MEMBER(code_message, recording,
+                         .about = "with exit: id of the recording, when the call asked for one"),
         JSON_RAW_MEMBER(code_message, artifact, .about = "with artifact: a stored file"),
 };
 static JSON_OPEN_SHAPE(code_message_shape, "CodeMessage", code_message,

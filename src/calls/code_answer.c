@@ -125,6 +125,8 @@ static void write_outcome(const struct code_outcome *outcome, struct buf *out)
 	json_add_text(out, "contextId", outcome->context);
 	json_add_whole(out, "execution_count", outcome->count);
 	json_add_bool(out, "context_ended", outcome->has_lost_kernel);
+	if (outcome->recording)
+		json_add_text(out, "recording", outcome->recording);
 }
 
 static void write_exit(const struct code_outcome *outcome, struct buf *out, bool is_sse)

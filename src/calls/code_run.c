@@ -9,11 +9,11 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "calls/artifact_saver.h"
+#include "calls/code_notes.h"
 #include "calls/configs.h"
 #include "calls/stream.h"
 #include "code/block.h"
 #include "code/queue.h"
-#include "edge/activity.h"
 #include "edge/api.h"
 #include "fleet/lifecycle/hold.h"
 #include "http/server/http.h"
@@ -48,8 +48,9 @@ struct code_run {
 	struct code_reader reader;
 	struct code_outcome outcome;
 	struct buf request, out;
-	struct artifact_saver *saver; /* NULL: no file is stored */
-	int64_t timeout_max_ms;       /* of the sandbox's config; 0 = none */
+	struct artifact_saver *saver;      /* NULL: no file is stored */
+	struct command_recorder *recorder; /* NULL: it is not recorded */
+	int64_t timeout_max_ms;            /* of the sandbox's config; 0 = none */
 	int64_t timeout_ms, began_at, began_unix_ms, interrupted_at, written_at;
 	bool is_sent, is_over;
 	struct code_run_socket *socket; /* NULL: not a WebSocket */
@@ -138,6 +139,7 @@ static void run_done(struct stream *s)
 	buf_done(&run->outcome.error);
 	buf_done(&run->outcome.artifacts);
 	artifact_saver_free(run->saver);
+	code_recorder_end(run->recorder);
 	buf_done(&run->request);
 	buf_done(&run->out);
 	free(run->socket);
@@ -155,26 +157,16 @@ static void flush_output(struct code_run *run)
 	buf_reset(&run->out);
 }
 
-static void note_event(struct activity_note *n, const struct code_event *event)
-{
-	if (event->kind == CODE_STDOUT || event->kind == CODE_STDERR)
-		activity_add_output(n, event->text);
-	else if (event->kind == CODE_RESULT && event->result->text)
-		activity_add_output(n, span_of(event->result->text));
-	else if (event->kind == CODE_ERROR)
-		activity_add_output(n,
-		                    span_of(event->traceback[0] ? event->traceback : event->value));
-}
-
 static void on_event(void *context, const struct code_event *event)
 {
 	struct code_run *run = context;
 
 	if (event->kind == CODE_BEGIN) {
 		run->outcome.count = event->count;
+		run->outcome.recording = code_recorder_started(run->recorder, run->outcome.process);
 		fault_point("api", "code-block-begun");
 	}
-	note_event(run->stream.note, event);
+	code_note_event(run->stream.note, run->recorder, event);
 	if (event->kind == CODE_ERROR)
 		run->outcome.has_failed = true;
 	if (event->kind == CODE_END)
@@ -201,25 +193,11 @@ static void note_timeout(const struct code_run *run)
 	                              });
 }
 
-static void note_end_of_block(const struct code_run *run)
-{
-	const struct code_outcome *o = &run->outcome;
-	bool is_ok = !o->has_failed && !o->timed_out && o->exit_code == 0;
-
-	activity_report(run->stream.note,
-	                &(struct activity_result){
-	                        .outcome = is_ok ? ACTIVITY_OK : ACTIVITY_FAILED,
-	                        .exit_code = o->exit_code,
-	                        .duration_ms = o->duration_ms,
-	                        .reason = o->timed_out ? "the block exceeded its time" : NULL,
-	                });
-}
-
 static void end_block(struct code_run *run)
 {
 	run->is_over = true;
 	run->outcome.duration_ms = run->began_at ? clock_monotonic_ms() - run->began_at : 0;
-	note_end_of_block(run);
+	code_note_end(run->stream.note, &run->outcome);
 	if (run->outcome.timed_out)
 		note_timeout(run);
 	code_queue_leave(run->place->api->code_queue, &run->place->turn);
@@ -496,19 +474,13 @@ static int limit_run(struct request *rq, const struct api_target *t,
 	return 0;
 }
 
-static struct activity_note *begin_note(const struct request *rq, const struct api_target *t,
-                                        enum code_language language)
-{
-	return api_activity_begin(
-	        rq, t, &(struct api_activity_call){ACTIVITY_CODE, code_languages[language], NULL});
-}
-
 static int start_limited(struct request *rq, struct api_target *t,
                          const struct code_run_options *options, struct reply *reply,
                          struct error *err)
 {
-	struct activity_note *note = begin_note(rq, t, options->context->language);
-	struct code_run *run = new_run(t, options);
+	struct command_recorder *recorder = NULL;
+	struct activity_note *note;
+	struct code_run *run;
 	struct stream_options stream = {.request = AGENT_ATTACH, .tick_ms = TICK_MS};
 	const struct agent_attach attach = {
 	        .process = options->context->process,
@@ -516,9 +488,13 @@ static int start_limited(struct request *rq, struct api_target *t,
 	        .until_end = 1,
 	};
 
+	if (options->is_recorded && code_recorder_new(rq, t, options->code, &recorder, err) < 0)
+		return -1;
+	note = code_note_begin(rq, t, options->context->language, options->code);
+	run = new_run(t, options);
+	run->recorder = recorder;
 	run->place = new_queue_place(run, options->context, api_of(rq));
 	run->stream.note = note;
-	activity_add_text(note, span_of(options->code));
 	if (options->keep_root)
 		run->saver = artifact_saver_new(rq, &(struct artifact_saver_options){
 		                                            .sandbox_id = run->stream.hold.id,
@@ -642,7 +618,7 @@ int code_run_websocket(struct request *rq, struct api_target *t, const struct co
 	run = new_run(t, &options);
 	hold = &run->stream.hold;
 	run->stream.ops = &socket_ops;
-	run->stream.note = begin_note(rq, t, CODE_PYTHON);
+	run->stream.note = code_note_begin(rq, t, CODE_PYTHON, NULL);
 	run->socket = new_socket(socket);
 	run->place = new_queue_place(run, &none, api_of(rq));
 	if (compute_connect(hold->provider, hold->id, rq->deadline, &stream.fd, err) < 0) {

@@ -27,8 +27,9 @@ struct code_outcome {
 	int64_t count; /* number of the kernel's blocks, with this one; 0: it has not begun */
 	int64_t exit_code, duration_ms;
 	bool has_failed, timed_out;
-	const char *cause;    /* of the kernel's end, agent_process_cause; NULL: the kernel runs */
-	bool has_lost_kernel; /* the kernel ended before or with the block */
+	const char *cause;     /* of the kernel's end, agent_process_cause; NULL: the kernel runs */
+	bool has_lost_kernel;  /* the kernel ended before or with the block */
+	const char *recording; /* its id, once the block has begun; NULL: none */
 	struct head_tail streams[2];
 	uint64_t sizes[2];
 	struct buf results;   /* JSON objects, separated by commas */
@@ -72,6 +73,7 @@ struct code_run_options {
 	 * NULL. */
 	const char *keep_root;
 	const struct code_writer *writer;
+	bool is_recorded; /* by command_recorder.h */
 };
 /* The caller has checked code and env (code_source_check). Takes the target's hold. */
 MUST_CHECK int code_run_start(struct request *rq, struct api_target *t,

@@ -407,6 +407,7 @@ export interface CodeMessage {
   cause: string;
   duration_ms: number;
   context_ended: boolean;
+  recording: string;
   artifact: unknown;
 }
 /** What a block of code shows, in every form that it has */

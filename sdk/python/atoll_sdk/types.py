@@ -1099,6 +1099,8 @@ class CodeMessage(TypedDict):
     duration_ms: int
     # with exit: the interpreter ended; restart the context
     context_ended: bool
+    # with exit: id of the recording, when the call asked for one
+    recording: str
     # with artifact: a stored file
     artifact: Any
 

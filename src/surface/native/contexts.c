@@ -251,6 +251,7 @@ int context_run(struct request *rq, struct api_target *t, const struct context_r
 	                              .output_limit = options->output_limit,
 	                              .keep_root = keep_root,
 	                              .writer = &code_writers[options->form],
+	                              .is_recorded = options->is_recorded,
 	                      },
 	                      reply, err);
 }

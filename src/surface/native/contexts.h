@@ -21,6 +21,7 @@ struct context_run {
 	/* Folder whose changed files are kept, relative to the context's folder; or NULL. */
 	const char *artifacts;
 	enum output_form form;
+	bool is_recorded;
 };
 /* Takes over the target's hold if the reply needs it. */
 MUST_CHECK int context_run(struct request *rq, struct api_target *t,

@@ -287,7 +287,6 @@ static int check_context(const struct code_body *b, struct error *err)
 	        {"stdin", run->stdin_text || run->stdin_base64.size > 0 || run->stdin_open},
 	        {"tty", run->tty},
 	        {"background", run->background},
-	        {"record", run->record},
 	};
 
 	for (unsigned i = 0; i < COUNT_OF(others); i++)
@@ -341,6 +340,7 @@ static int run_code_in_context(struct request *rq, struct api_target *t, const s
 	        .timeout_ms = b->run.timeout_ms,
 	        .output_limit = b->run.output_limit_bytes,
 	        .artifacts = b->run.artifacts,
+	        .is_recorded = b->run.record,
 	};
 
 	if (output_form_parse(query->stream, request_header(rq, "Accept"), OUTPUT_RESULT,
