@@ -44,6 +44,8 @@ function cli(body: Record<string, Value>): string {
   flag("isolation", body["isolation"]);
   if (body["internet"] === false) words.push("--no-internet");
   for (const to of list(egress["allow"])) flag("allow", to);
+  for (const name of list(egress["presets"])) flag("preset", name);
+  for (const name of list(egress["credentials"])) flag("credential", name);
   for (const name of Object.keys((body["env"] ?? {}) as object)) flag("env", name);
   return ["atoll run --keep", ...words, "-- true"].join(" \\\n  ");
 }

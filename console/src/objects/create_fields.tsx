@@ -7,6 +7,7 @@ import { providers } from "../store/providers";
 import { snapshots, templates, volumes } from "../store/lists";
 import { createSandbox as t } from "../text/en";
 import { draft, type Draft } from "./create_form";
+import { EgressChoices } from "./egress_choices";
 
 /** Levels that a create may ask for. */
 const ISOLATIONS: readonly string[] = ["none", "namespaces", "gvisor", "microvm", "remote"];
@@ -57,6 +58,15 @@ export function CreateFields({ errors, onChange }: FieldsProps) {
       </Section>
       <Section title={t.network}>
         <Segmented label={t.network} value={d.network} onChange={(v) => set("network", v as Draft["network"])} choices={(["internet", "list", "blocked"] as const).map((value) => ({ value, label: t.networks[value] }))} />
+        {d.network === "list" && (
+          <EgressChoices
+            value={d}
+            onChange={({ presets, credentials }) => {
+              draft.value = { ...draft.peek(), presets, credentials };
+              onChange("allow");
+            }}
+          />
+        )}
         {d.network === "list" && <TextField label={t.allow} lines={4} isMono help={t.allowHelp} value={d.allow} error={errors.allow} onChange={(v) => set("allow", v)} />}
         {isBlocked && <p class="field-help">{t.blockedHelp}</p>}
         <div class="row">

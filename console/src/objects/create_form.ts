@@ -23,6 +23,8 @@ export interface Draft {
   pids: string;
   network: "internet" | "list" | "blocked";
   allow: string;
+  presets: readonly string[];
+  credentials: readonly string[];
   hasPreview: boolean;
   isPublic: boolean;
   isPersistent: boolean;
@@ -36,7 +38,7 @@ export interface Draft {
 }
 
 export const EMPTY: Draft = {
-  source: "template", template: "", snapshot: "", name: "", volume: "", workspace: "", provider: "", isolation: "", cpu: "", memory_mb: "", disk_mb: "", pids: "", network: "internet", allow: "", hasPreview: true, isPublic: false,
+  source: "template", template: "", snapshot: "", name: "", volume: "", workspace: "", provider: "", isolation: "", cpu: "", memory_mb: "", disk_mb: "", pids: "", network: "internet", allow: "", presets: [], credentials: [], hasPreview: true, isPublic: false,
   isPersistent: false, autoPause: "", autoStop: "", reap: "", lifetime: "", labels: [], env: [],
 };
 
@@ -54,6 +56,11 @@ function resourcesOf(d: Draft): SandboxCreate["resources"] {
   return given.length ? Object.fromEntries(given) : undefined;
 }
 
+function egressOf(d: Draft): SandboxCreate["egress"] {
+  const named = { presets: d.presets.length ? [...d.presets] : undefined, credentials: d.credentials.length ? [...d.credentials] : undefined };
+  return { allow: lines(d.allow), deny: ["0.0.0.0/0"], ...named };
+}
+
 /** The request; members that say nothing are left out. */
 export function bodyOf(d: Draft): SandboxCreate {
   const isBlocked = d.network === "blocked";
@@ -67,7 +74,7 @@ export function bodyOf(d: Draft): SandboxCreate {
     isolation: (d.isolation || undefined) as SandboxCreate["isolation"],
     resources: resourcesOf(d),
     internet: isBlocked ? false : undefined,
-    egress: d.network === "list" ? { allow: lines(d.allow), deny: ["0.0.0.0/0"] } : undefined,
+    egress: d.network === "list" ? egressOf(d) : undefined,
     previewEnabled: !d.hasPreview && !isBlocked ? false : undefined,
     previewPublic: d.isPublic && d.hasPreview && !isBlocked ? true : undefined,
     persistent: d.isPersistent ? true : undefined,
@@ -87,7 +94,7 @@ export function findErrors(d: Draft): Partial<Record<keyof Draft, string>> {
   check("name", checkValue(d.name, sandboxCreateSchema.name, false));
   check("workspace", checkValue(d.workspace, sandboxCreateSchema.workspace, false));
   check("snapshot", checkValue(d.snapshot, {}, d.source === "snapshot"));
-  check("allow", checkValue(d.allow.trim(), {}, d.network === "list"));
+  check("allow", checkValue(d.allow.trim(), {}, d.network === "list" && d.presets.length + d.credentials.length === 0));
   for (const r of RESOURCES) check(r, checkValue(d[r], resourcesRequestSchema[r], false));
   for (const [from] of TIMES) check(from, checkValue(d[from], { type: "number", minimum: 0, maximum: 525_600 }, false));
   return errors;

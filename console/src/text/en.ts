@@ -930,6 +930,15 @@ export const sandboxMetrics = {
   hint: "Drag over a chart to look closer.",
 };
 
+export const egressChoices = {
+  presets: "Presets",
+  presetsHelp: "Their hosts are added to the allowed ones.",
+  credentials: "Credentials",
+  credentialsHelp: "Requests to their hosts get them outside of the sandbox, by the rules of their presets. The value never enters it.",
+  noCredential: "No stored credential has a preset. Others take rules that are written by hand, by the API.",
+  notOk: { expired: "This credential has expired.", needs_login: "This credential needs a new login." } as Record<string, string>,
+};
+
 export const sandboxNetwork = {
   title: "What this sandbox may reach",
   blocked: "This sandbox has no network. That is set when a sandbox is made; rules would change nothing.",
@@ -968,6 +977,8 @@ export const sandboxNetwork = {
   verdicts: { denied: "refused", allowed: "allowed", watched: "let through" } as Record<string, string>,
   allowHost: "Allow this host",
   hostAllowed: "The host is allowed from now on",
+  credentialRules: "Rules of credentials",
+  credentialRulesHelp: "They decide which requests get a credential outside of the sandbox. The first rule that fits a request decides.",
   refusal: "What happens to what the rules refuse",
   refusals: { enforce: "Refuse", ask: "Refuse and ask", watch: "Let through and record" } as Record<string, string>,
 };

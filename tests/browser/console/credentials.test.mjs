@@ -187,3 +187,47 @@ journey("a refused address appears by itself, and one click allows it", async ({
   await row.getByText("allowed now").waitFor();
   assert.ok((await api("GET", `/api/sandbox/instances/${sandbox.id}`)).egress.allow.includes("198.51.100.7"));
 });
+
+journey("a new sandbox gets a preset and a credential, and its network page keeps the rules of both", async ({ page, open }) => {
+  await api("POST", "/v1/credentials", { name: "forge", preset: "github", consent: "project", fields: { token: SECRET } });
+  await api("POST", "/v1/credentials", { name: "by-hand", hosts: ["api.test"], consent: "project", fields: { token: SECRET } });
+  await open("sandboxes");
+  await loaded(page);
+  await page.getByRole("button", { name: "New sandbox" }).first().click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name", { exact: true }).fill("with-forge");
+  await dialog.getByRole("radio", { name: "Allow-list" }).check({ force: true });
+  // Nothing is allowed yet: the form says so, and a chosen preset is enough.
+  await dialog.getByRole("button", { name: "Create", exact: true }).click();
+  await dialog.locator("[aria-invalid=true]").waitFor();
+  await dialog.getByRole("checkbox", { name: "package-registries" }).check({ force: true });
+  await dialog.getByRole("checkbox", { name: "forge" }).check({ force: true });
+  assert.equal(await dialog.getByRole("checkbox", { name: "by-hand" }).count(), 0, "it has no preset");
+  await dialog.getByText('"credentials"').waitFor();
+  await checkAxe(page, "a new sandbox with a credential");
+  await dialog.getByRole("button", { name: "Create", exact: true }).click();
+  await page.getByRole("dialog", { name: "with-forge" }).getByText("Started", { exact: true }).waitFor();
+  const made = await api("GET", "/api/sandbox/instances/with-forge");
+  assert.ok(made.egress.allow.includes("api.github.com") && made.egress.allow.includes("pypi.org"), JSON.stringify(made.egress));
+  const count = made.egress.rules.length;
+  assert.ok(count > 2, JSON.stringify(made.egress.rules));
+  await open(`sandboxes/${made.id}/network`);
+  await loaded(page);
+  await page.getByRole("list", { name: "Rules of credentials" }).getByRole("listitem").nth(count - 1).waitFor();
+  await page.getByRole("textbox", { name: "Allow an address, range or name" }).fill("example.com");
+  await page.getByRole("button", { name: "Add" }).first().click();
+  await page.getByRole("checkbox", { name: "ai-apis" }).check({ force: true });
+  await checkAxe(page, "rules of credentials");
+  await page.getByRole("button", { name: "Apply" }).click();
+  await page.getByText("The rules hold from now on").first().waitFor();
+  const changed = (await api("GET", `/api/sandbox/instances/${made.id}`)).egress;
+  assert.ok(changed.allow.includes("example.com") && changed.allow.includes("api.openai.com"), JSON.stringify(changed.allow));
+  assert.equal(changed.rules.length, count, "the rules of the credential stay");
+  assert.equal(await page.getByRole("checkbox", { name: "ai-apis" }).isChecked(), false, "it is a part of the lists now");
+  await page.getByRole("list", { name: "Rules of credentials" }).getByRole("button").first().click();
+  await page.getByRole("button", { name: "Apply" }).click();
+  await eventually(async () => (await api("GET", `/api/sandbox/instances/${made.id}`)).egress.rules.length === count - 1, "one rule less");
+  assert.equal((await page.content()).includes(SECRET), false, "the value is nowhere on the page");
+  await api("DELETE", `/api/sandbox/instances/${made.id}`);
+  for (const name of ["forge", "by-hand"]) await api("DELETE", `/v1/credentials/${name}`);
+});

@@ -3,13 +3,16 @@
 import { useEffect, useState } from "preact/hooks";
 import { call } from "../../../api/call";
 import { asApiError, type ApiError } from "../../../api/errors";
-import { putApiSandboxInstancesIdEgress } from "../../../api/generated";
+import { putApiSandboxInstancesIdEgress, type CredentialRule } from "../../../api/generated";
+import { EgressChoices } from "../../../objects/egress_choices";
 import { curlOf } from "../../../objects/sandbox_actions";
 import { Button } from "../../../parts/button";
 import { CodeBlock } from "../../../parts/copy";
+import { RemovableChip } from "../../../parts/chip";
 import { Segmented } from "../../../parts/field";
 import { Card } from "../../../parts/layout";
 import { ErrorNote, Note } from "../../../parts/notice";
+import { showHidden } from "../../../parts/safe";
 import { mergeAnswer, type Sandbox } from "../../../store/sandboxes";
 import { missingScope } from "../../../store/session";
 import { showToast } from "../../../store/toasts";
@@ -41,8 +44,12 @@ function Editor({ sandbox, stored }: { sandbox: Sandbox; stored: Rules }) {
     setBusy(true);
     setError(null);
     try {
-      mergeAnswer(await call(putApiSandboxInstancesIdEgress, { path: { id: sandbox.id }, body: bodyOf(rules) }));
-      setBase(rules);
+      const answer = await call(putApiSandboxInstancesIdEgress, { path: { id: sandbox.id }, body: bodyOf(rules) });
+      mergeAnswer(answer);
+      // The answer has the hosts and rules that presets and credentials stand for.
+      const held = rulesOf(answer.egress);
+      setBase(held);
+      setRules(held);
       showToast({ kind: "done", text: t.saved });
     } catch (thrown) {
       setError(asApiError(thrown));
@@ -73,6 +80,8 @@ function Editor({ sandbox, stored }: { sandbox: Sandbox; stored: Rules }) {
           )}
           {rules.mode === "open" && <RuleList title={t.deny} help={t.denyHelp} inputLabel={t.newDeny} none={t.noDeny} rules={rules.deny} check={denyProblem} onChange={(deny) => setRules({ ...rules, deny })} />}
         </div>
+        {rules.mode === "only" && <EgressChoices value={rules} onChange={({ presets, credentials }) => setRules({ ...rules, presets, credentials })} />}
+        {rules.rules.length > 0 && <CredentialRules rules={rules.rules} onChange={(kept) => setRules({ ...rules, rules: kept })} />}
         <Segmented label={t.refusal} value={rules.refusal} onChange={(refusal) => setRules({ ...rules, refusal: refusal as Refusal })} choices={Object.entries(t.refusals).map(([value, label]) => ({ value, label, isDisabled: isBlocked }))} />
         <p class="meta">{t.at}</p>
       </Card>
@@ -80,6 +89,25 @@ function Editor({ sandbox, stored }: { sandbox: Sandbox; stored: Rules }) {
       <Card title={t.command}>
         <CodeBlock label={t.command} text={curlOf("PUT", putApiSandboxInstancesIdEgress.path.replace("{id}", sandbox.id), bodyOf(rules))} />
       </Card>
+    </div>
+  );
+}
+
+function CredentialRules({ rules, onChange }: { rules: readonly CredentialRule[]; onChange: (rules: CredentialRule[]) => void }) {
+  const nameOf = (rule: CredentialRule): string => showHidden(`${rule.id ?? ""} ${rule.action} ${rule.host}`.trim(), 120);
+  return (
+    <div class="stack">
+      <h3>{t.credentialRules}</h3>
+      <p class="field-help">{t.credentialRulesHelp}</p>
+      <ul class="rules" aria-label={t.credentialRules}>
+        {rules.map((rule, at) => (
+          <li key={`${at} ${rule.id ?? ""}`}>
+            <RemovableChip label={t.remove(nameOf(rule))} onRemove={() => onChange(rules.filter((r) => r !== rule))}>
+              <bdi class="mono">{nameOf(rule)}</bdi>
+            </RemovableChip>
+          </li>
+        ))}
+      </ul>
     </div>
   );
 }
