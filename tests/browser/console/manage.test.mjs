@@ -209,6 +209,25 @@ journey("a webhook is made, its secret is shown once, it is switched off and del
   await page.getByText("No webhook yet").waitFor();
 });
 
+journey("a budget of a run or a label names it, and a wrong name is told at its field", async ({ page, open }) => {
+  await open("usage");
+  await page.getByRole("button", { name: "Create budget" }).click();
+  const form = page.getByRole("dialog", { name: "Create budget" });
+  await form.getByRole("spinbutton", { name: "Limit" }).fill("3");
+  await form.getByRole("combobox", { name: "Covers" }).selectOption({ label: "A label" });
+  await form.getByRole("textbox", { name: "Label of sandboxes, as name=value" }).fill("team");
+  await form.getByRole("button", { name: "Create" }).click();
+  await form.getByText("is no NAME=VALUE").first().waitFor();
+  await form.getByRole("combobox", { name: "Covers" }).selectOption({ label: "A run" });
+  await form.getByRole("textbox", { name: "Run, as calls name it in Atoll-Run" }).fill("nightly/42");
+  await form.getByRole("button", { name: "Create" }).click();
+  const grid = page.getByRole("grid", { name: "Budgets" });
+  await grid.getByText("nightly/42").waitFor();
+  const [made] = (await api("GET", "/v1/budgets")).items;
+  assert.deepEqual([made.scope, made.subject, made.limit_usd], ["run", "nightly/42", 3]);
+  await api("DELETE", `/v1/budgets/${made.id}`);
+});
+
 journey("a budget is made, changed and deleted; usage has the same numbers as a table", async ({ page, open }) => {
   await open("usage");
   await page.getByRole("button", { name: "Create budget" }).click();
