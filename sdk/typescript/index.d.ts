@@ -526,6 +526,15 @@ export class Atoll {
     /** Sets the given limits; 0 removes one. */
     update(scope: 'project' | 'key' | 'organization', id: string, limits: types.QuotaChange): Promise<types.Quota[]>;
   };
+  /** Spending limits of a project, key, sandbox, run, label or conversation. */
+  readonly budgets: {
+    /** Those of the project, with what is spent. */
+    list(): Promise<types.Budget[]>;
+    /** `scope` (project, unless given) says what `subject` is: a run, NAME=VALUE of a label, … */
+    create(body: types.BudgetCreate): Promise<types.Budget>;
+    update(id: string, change: types.BudgetUpdate): Promise<types.Budget>;
+    delete(id: string): Promise<void>;
+  };
   readonly webhooks: Collection<types.Webhook, types.WebhookCreate, types.WebhookMade> & {
     update(id: string, change: types.WebhookChange): Promise<types.Webhook>;
     deliveries(id: string, query?: { state?: string; before?: string; limit?: number }): Promise<types.Delivery[]>;

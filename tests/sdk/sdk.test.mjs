@@ -472,6 +472,16 @@ test('users and organisations are made, listed and removed', async () => {
   await assert.rejects(atoll.users.get(email));
 });
 
+test('budgets are made, changed and deleted', async () => {
+  const { budgets } = new Atoll();
+  const made = await budgets.create({ limit_usd: 2, scope: 'conversation', subject: 'sdk-talk', window: 'day' });
+  assert.deepEqual([made.scope, made.subject, made.level], ['conversation', 'sdk-talk', 'fine']);
+  assert.equal((await budgets.update(made.id, { limit_usd: 3 })).limit_usd, 3);
+  assert.ok((await budgets.list()).some(({ id }) => id === made.id));
+  await budgets.delete(made.id);
+  assert.equal((await budgets.list()).some(({ id }) => id === made.id), false);
+});
+
 test('the audit is read in pages and exported, and quotas are listed', async () => {
   const atoll = new Atoll();
   for (const name of ['sdk-js-1', 'sdk-js-2']) {

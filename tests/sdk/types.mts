@@ -26,6 +26,7 @@ const served: types.Service = await sandbox.services.put('web', { command: 'npm 
 const leases: types.Lease[] = await new Atoll().leases.list({ prefix: 'a' });
 const oldest: types.AuditRow | undefined = (await new Atoll().audit.rows({ after: 0, action: 'keys.*' }).next()).value;
 const ended: number = await new Atoll().consents.revoke('github', { conversation: 'c' });
+const budget: types.Budget = await new Atoll().budgets.create({ limit_usd: 2, scope: 'run', subject: 'r' });
 const limits: types.Quota[] = await new Atoll().quotas.update('key', 'k', { sandboxes_running: 2 });
 try {
   await sandbox.pause();

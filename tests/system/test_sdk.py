@@ -583,6 +583,17 @@ def test_the_audit_is_read_in_pages_and_exported(where):
     assert len(client.audit.key()["key"]) == 64
 
 
+def test_budgets_are_made_changed_and_deleted(where):
+    budgets = Atoll(**where).budgets
+    made = budgets.create(2, scope="run", subject="sdk/run", window="day")
+    assert (made["scope"], made["subject"], made["level"]) == ("run", "sdk/run", "fine")
+    assert budgets.update(made["id"], limit_usd=3)["limit_usd"] == 3 and made["id"] in [b["id"] for b in budgets.list()]
+    with pytest.raises(atoll_sdk.InvalidRequestError, match="NAME=VALUE"):
+        budgets.create(1, scope="label", subject="none")
+    budgets.delete(made["id"])
+    assert made["id"] not in [b["id"] for b in budgets.list()]
+
+
 def test_quotas_are_set_and_listed(where):
     quotas, key = Atoll(**where).quotas, Atoll(**where).request("POST", "/api/sandbox/keys", json={"name": "sdk-quota"})
     changed = {q["name"]: q["limit"] for q in quotas.update("key", key["id"], sandboxes_running=3)}

@@ -177,6 +177,28 @@ class Quotas:
         return self.transport.request("PATCH", path("/v1/quotas/{}/{}", scope, id), json=limits)["items"]
 
 
+class Budgets:
+    """Spending limits of a project, key, sandbox, run, label or conversation (docs/use/usage.md)."""
+
+    def __init__(self, transport):
+        self.transport = transport
+
+    def list(self) -> list[types.Budget]:
+        """Lists those of the project, with what is spent."""
+        return self.transport.request("GET", "/v1/budgets")["items"]
+
+    def create(self, limit_usd, **options) -> types.Budget:
+        """`scope` (project, unless given) says what `subject` is: a run, NAME=VALUE of a label, …"""
+        return self.transport.request("POST", "/v1/budgets", json={"limit_usd": limit_usd, **options})
+
+    def update(self, id, **change) -> types.Budget:
+        """Changes `limit_usd` or `warn_at`."""
+        return self.transport.request("PATCH", path("/v1/budgets/{}", id), json=change)
+
+    def delete(self, id):
+        self.transport.request("DELETE", path("/v1/budgets/{}", id))
+
+
 class Webhooks(Collection):
     """Addresses that are told of events (docs/use/events.md). The answer of create has the secret, once."""
 
@@ -323,6 +345,7 @@ class Atoll:
         self.consents = Consents(self.transport)
         self.audit = Audit(self.transport)
         self.quotas = Quotas(self.transport)
+        self.budgets = Budgets(self.transport)
         self.webhooks = Webhooks(self.transport, "/v1/webhooks")
         self.users = Users(self.transport, "/v1/users")
         self.organizations = Organizations(self.transport, "/v1/organizations")

@@ -175,6 +175,29 @@ class Quotas {
   }
 }
 
+/** Spending limits of a project, key, sandbox, run, label or conversation (docs/use/usage.md). */
+class Budgets {
+  constructor(transport) {
+    this.transport = transport;
+  }
+
+  async list() {
+    return (await this.transport.request('GET', '/v1/budgets')).items;
+  }
+
+  create(body) {
+    return this.transport.request('POST', '/v1/budgets', { json: body });
+  }
+
+  update(id, change) {
+    return this.transport.request('PATCH', path`/v1/budgets/${id}`, { json: change });
+  }
+
+  async delete(id) {
+    await this.transport.request('DELETE', path`/v1/budgets/${id}`);
+  }
+}
+
 /** Addresses that are told of events (docs/use/events.md). The answer of create has the secret, once. */
 class Webhooks extends Collection {
   update(id, change) {
@@ -311,6 +334,7 @@ export class Atoll {
     this.consents = new Consents(this.transport);
     this.audit = new Audit(this.transport);
     this.quotas = new Quotas(this.transport);
+    this.budgets = new Budgets(this.transport);
     this.webhooks = new Webhooks(this.transport, '/v1/webhooks');
     this.users = new Users(this.transport, '/v1/users');
     this.organizations = new Organizations(this.transport, '/v1/organizations');
