@@ -296,7 +296,8 @@ static void on_token(void *context, UNUSED uint32_t epoll_events)
 
 static int send_sockets(struct egress_connection *c, struct error *err)
 {
-	struct handover h = {.address = c->addresses.items[c->next_address - 1]};
+	struct handover h = {.address = c->addresses.items[c->next_address - 1],
+	                     .port = port_of(c->protocol)};
 	int pair[2];
 	struct loop_watch_options options = {
 	        .epoll_events = EPOLLIN, .on_ready = on_token, .context = c};
@@ -387,7 +388,6 @@ static void on_name(struct egress_connection *c, size_t head_size)
 		egress_connection_refuse(c, DECISION_HOST_NOT_ALLOWED, "the name is not allowed");
 		return;
 	}
-	c->is_decrypted = c->is_decrypted && c->protocol == PROTOCOL_TLS;
 	if (!c->is_decrypted && prepare_server_bytes(c, head_size) < 0) {
 		egress_connection_refuse(c, DECISION_BAD_REQUEST, "its body is malformed");
 		return;
@@ -518,7 +518,7 @@ void connections_check(struct gateway *g, const char *guest)
 		     (c->next_address == 0 ||
 		      rules_leave_address(g, c->guest, &d,
 		                          c->addresses.items[c->next_address - 1])) &&
-		     (c->protocol != PROTOCOL_TLS || is_decrypted == c->is_decrypted)))
+		     is_decrypted == c->is_decrypted))
 			continue;
 		d.code = DECISION_HOST_NOT_ALLOWED;
 		d.verdict = DECISION_DENIED;

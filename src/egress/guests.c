@@ -112,7 +112,8 @@ bool rules_allow(const struct gateway *g, const struct guest *guest, struct netw
 	is_open = rule.size == 0 && is_name && rules_judge_addresses(g, rules);
 	(void)snprintf(d->rule, sizeof(d->rule), "%.*s", (int)rule.size, rule.data);
 	if (ret_is_decrypted)
-		*ret_is_decrypted = sandbox_egress_decrypts(rules, span_of(d->host));
+		*ret_is_decrypted = sandbox_egress_decrypts(rules, span_of(d->host),
+		                                            d->protocol == DECISION_HTTP);
 	d->verdict = rule.size > 0 || is_open ? DECISION_ALLOWED
 	             : is_watched             ? DECISION_WATCHED
 	                                      : DECISION_DENIED;

@@ -61,6 +61,7 @@ static unsigned take_fds(struct msghdr *message, int ret_fds[HANDOVER_FDS])
 static bool head_is_sound(const struct handover *h, size_t size)
 {
 	return size >= sizeof(*h) && h->begun_size == size - sizeof(*h) &&
+	       (h->port == HANDOVER_TLS || h->port == HANDOVER_HTTP) &&
 	       memchr(h->sandbox, '\0', sizeof(h->sandbox)) &&
 	       memchr(h->host, '\0', sizeof(h->host)) && id_is_valid(h->sandbox) &&
 	       host_name_is_valid(span_of(h->host));

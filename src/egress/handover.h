@@ -15,11 +15,14 @@
 
 enum handover_fd { HANDOVER_CLIENT, HANDOVER_SERVER, HANDOVER_TOKEN, HANDOVER_FDS };
 
+#define HANDOVER_TLS 443
+#define HANDOVER_HTTP 80
 struct handover {
 	char sandbox[ID_SIZE + 1];
-	char host[SANDBOX_HOST_NAME_MAX + 1]; /* of the ClientHello */
+	char host[SANDBOX_HOST_NAME_MAX + 1]; /* of the ClientHello, or of the first request */
 	uint32_t address;                     /* of the host; IPv4, host byte order */
 	uint32_t begun_size;                  /* bytes that were read from the client before */
+	uint16_t port;                        /* HANDOVER_TLS, or HANDOVER_HTTP: no TLS */
 };
 
 /* The proxy's messages over the pair: HANDOVER_TAKEN once, HANDOVER_DONE at the end. */

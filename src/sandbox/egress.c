@@ -197,13 +197,22 @@ static int add_list(struct buf *out, struct egress_list *list, struct error *err
 	return 0;
 }
 
+static struct span name_of_mark(const char *mark)
+{
+	struct span name = span_of(mark);
+
+	if (span_ends_with_word(name, SPAN(SANDBOX_EGRESS_PLAIN)))
+		name.size -= strlen(SANDBOX_EGRESS_PLAIN);
+	return name;
+}
+
 static int add_marks(struct buf *out, const char *const *decrypted, struct error *err)
 {
 	for (size_t i = 0; decrypted && decrypted[i]; i++) {
 		if (i == SANDBOX_EGRESS_DECRYPTED_MAX)
 			return FAIL(err, ERROR_INVALID, "more than %d names are decrypted",
 			            SANDBOX_EGRESS_DECRYPTED_MAX);
-		if (!egress_name_is_valid(span_of(decrypted[i])))
+		if (!egress_name_is_valid(name_of_mark(decrypted[i])))
 			return FAIL(err, ERROR_INVALID, "'%.80s' is not a host name", decrypted[i]);
 		buf_addf(out, "%s%c%s", out->size > 0 ? " " : "", DECRYPTED, decrypted[i]);
 	}

@@ -11,7 +11,8 @@
  * HTTP connections for that name through, whatever addresses it has.
  *
  * The TLS of a name that is marked as decrypted ends at the credential proxy
- * (credential/proxy/proxy.h): the gateway hands such connections over. A mark allows nothing.
+ * (credential/proxy/proxy.h): the gateway hands such connections over. A mark with ":80" is about
+ * HTTP without TLS instead. A mark allows nothing.
  *
  * The mode says what happens to what the rules refuse: it is refused (enforce), refused and a
  * person is asked (ask), or let through and recorded (watch).
@@ -31,11 +32,12 @@
 #define SANDBOX_EGRESS_NAMES_MAX 256     /* host names, in addition */
 #define SANDBOX_EGRESS_DECRYPTED_MAX 128 /* marks */
 #define SANDBOX_EGRESS_ALLOW_MAX (SANDBOX_EGRESS_MAX + SANDBOX_EGRESS_NAMES_MAX)
-#define SANDBOX_HOST_NAME_MAX 253 /* bytes, "*." included */
+#define SANDBOX_HOST_NAME_MAX 253  /* bytes, "*." included */
+#define SANDBOX_EGRESS_PLAIN ":80" /* the end of a mark for HTTP without TLS */
 /* Bytes of the text with the longest possible entries. */
 #define SANDBOX_EGRESS_TEXT_MAX                                                                    \
 	(10240 +                                                                                   \
-	 (SANDBOX_EGRESS_NAMES_MAX + SANDBOX_EGRESS_DECRYPTED_MAX) * (SANDBOX_HOST_NAME_MAX + 2))
+	 (SANDBOX_EGRESS_NAMES_MAX + SANDBOX_EGRESS_DECRYPTED_MAX) * (SANDBOX_HOST_NAME_MAX + 5))
 #define SANDBOX_EGRESS_RANGES_MAX (2 * SANDBOX_EGRESS_MAX + 1)
 #define NETWORK_ALLOW_MAX 64 /* ranges of the option network_allow */
 #define SANDBOX_EGRESS_ALL "0.0.0.0/0"
@@ -48,7 +50,7 @@ struct sandbox_egress {
 	const char *const *allow, *const *deny;
 	const char *allow_name, *deny_name;
 	enum egress_mode mode;
-	const char *const *decrypted; /* names, also "*.NAME"; NULL: none */
+	const char *const *decrypted; /* names, also "*.NAME", both also with ":80"; NULL: none */
 };
 /* Writes the text of the lists. Refuses entries that are neither address nor name, denied names,
  * names while not all addresses are denied, and too many entries. */
@@ -117,7 +119,7 @@ bool egress_name_is_valid(struct span pattern);
 /* Whether the text allows any names. */
 bool sandbox_egress_has_names(const char *text);
 bool sandbox_egress_allows_name(const char *text, struct span name);
-bool sandbox_egress_decrypts(const char *text, struct span name);
+bool sandbox_egress_decrypts(const char *text, struct span name, bool is_plain);
 /* The text with these marks (NULL-terminated; NULL: none) in place of its own, in the arena. */
 MUST_CHECK int sandbox_egress_mark(struct arena *a, const char *text, const char *const *decrypted,
                                    const char **ret, struct error *err);

@@ -87,13 +87,21 @@ static bool next_name(struct span *rest, struct span *ret)
 	return next_signed_name(rest, '+', ret);
 }
 
-bool sandbox_egress_decrypts(const char *text, struct span name)
+bool sandbox_egress_decrypts(const char *text, struct span name, bool is_plain)
 {
-	struct span rest = span_of(text), pattern;
+	struct span rest = span_of(text), mark;
 
-	while (next_signed_name(&rest, '!', &pattern))
-		if (pattern_matches(pattern, name))
+	while (rest.size > 0) {
+		(void)span_split(&rest, ' ', &mark);
+		if (mark.size < 2 || mark.data[0] != '!')
+			continue;
+		span_skip(&mark, 1);
+		if (span_ends_with_word(mark, SPAN(SANDBOX_EGRESS_PLAIN)) != is_plain)
+			continue;
+		mark.size -= is_plain ? strlen(SANDBOX_EGRESS_PLAIN) : 0;
+		if (egress_name_is_valid(mark) && pattern_matches(mark, name))
 			return true;
+	}
 	return false;
 }
 

@@ -97,7 +97,7 @@ static struct credential_set make_set(const struct world *w, const char *sandbox
 /* Hands a connection over: the proxy takes it only if it has a set of the sandbox. */
 static bool is_taken(const struct world *w, const char *sandbox)
 {
-	struct handover h = {.host = "api.example.com"};
+	struct handover h = {.host = "api.example.com", .port = HANDOVER_TLS};
 	struct handover_news news = {.state = HANDOVER_DONE};
 	int client[2], server[2], token[2];
 	bool took;

@@ -426,6 +426,27 @@ TEST(a_text_with_too_many_rules_is_refused)
 	assert_int_equal(err.code, ERROR_INVALID);
 }
 
+TEST(a_mark_is_about_tls_or_about_http)
+{
+	const char *const marks[] = {"a.example.com", "*.example.org:80", NULL};
+	const char *const bad[] = {"a.example.com:81", NULL};
+	AUTO(arena_done) struct arena a = {0};
+	struct sandbox_egress lists;
+	struct error err = {0};
+	const char *text;
+
+	assert_int_equal(sandbox_egress_mark(&a, "+a.example.com -0.0.0.0/0", marks, &text, &err),
+	                 0);
+	assert_string_equal(text, "+a.example.com -0.0.0.0/0 !a.example.com !*.example.org:80");
+	assert_true(sandbox_egress_decrypts(text, SPAN("A.example.com"), false));
+	assert_false(sandbox_egress_decrypts(text, SPAN("a.example.com"), true));
+	assert_true(sandbox_egress_decrypts(text, SPAN("b.example.org"), true));
+	assert_false(sandbox_egress_decrypts(text, SPAN("b.example.org"), false));
+	assert_int_equal(sandbox_egress_parse(&a, text, &lists, &err), 0);
+	assert_string_equal(lists.decrypted[1], "*.example.org:80");
+	assert_int_equal(sandbox_egress_mark(&a, text, bad, &text, &err), -1);
+}
+
 int main(void)
 {
 	return RUN(CASE(no_rules_are_an_empty_text_and_deny_nothing),
@@ -448,5 +469,6 @@ int main(void)
 	           CASE(each_list_has_its_limit_and_the_longest_of_both_are_kept),
 	           CASE(as_many_holes_as_there_may_be_fit_into_the_result),
 	           CASE(a_range_has_both_its_ends), CASE(a_text_that_is_malformed_is_refused),
-	           CASE(a_text_with_too_many_rules_is_refused));
+	           CASE(a_text_with_too_many_rules_is_refused),
+	           CASE(a_mark_is_about_tls_or_about_http));
 }
