@@ -180,6 +180,14 @@ def tls(peer, own):
         tell("broken", own, repr(failure).replace(" ", "_"))
     finally:
         peer.close()
+def plain(peer, own):
+    try:
+        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        serve(peer, own)
+    except (OSError, ValueError) as failure:
+        tell("broken", own, repr(failure).replace(" ", "_"))
+    finally:
+        peer.close()
 def accept(port, run_one):
     server = socket.socket(); server.bind(("0.0.0.0", port)); server.listen(64)
     def run():
@@ -188,6 +196,7 @@ def accept(port, run_one):
             threading.Thread(target=run_one, args=(peer, peer.getsockname()[0]), daemon=True).start()
     return threading.Thread(target=run, daemon=True)
 sys.stdin.readline()
+accept(80, plain).start()
 for thread in (threading.Thread(target=nameserver, daemon=True), accept(443, tls)):
     thread.start()
 tell("ready")

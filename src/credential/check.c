@@ -89,10 +89,24 @@ static void check_host(struct rule_check *c, struct credential_rule *rule)
 	if (!egress_name_is_valid(span_of(host)))
 		add_fault(c, "/host",
 		          "is not a host name such as api.example.com or *.example.com");
+}
+
+/* What goes without TLS can be read on the way: no port alone says that it may. */
+static void check_scheme(struct rule_check *c, struct credential_rule *rule)
+{
+	int64_t wanted = rule->scheme == CREDENTIAL_HTTP ? CREDENTIAL_PLAIN_PORT : CREDENTIAL_PORT;
+
 	if (rule->port == 0)
-		rule->port = CREDENTIAL_PORT;
-	if (rule->port != CREDENTIAL_PORT)
-		add_fault(c, "/port", "only 443 passes through the gateway");
+		rule->port = wanted;
+	if (rule->port == CREDENTIAL_PLAIN_PORT && rule->scheme != CREDENTIAL_HTTP)
+		add_fault(c, "/port",
+		          "80 needs \"scheme\": \"http\", because the credential can be read on "
+		          "the network");
+	else if (rule->port != wanted)
+		add_fault(c, "/port", "only 443, and 80 for http, pass through the gateway");
+	if (rule->scheme == CREDENTIAL_HTTP && ((rule->upstream.ca && rule->upstream.ca[0]) ||
+	                                        rule->upstream.http2 != HTTP2_AS_CLIENT))
+		add_fault(c, "/upstream", "is about TLS, which the scheme http has not");
 }
 
 static void check_path(struct rule_check *c, const struct credential_path_match *path)
@@ -278,6 +292,7 @@ int credential_rules_check(struct arena *a, struct credential_rules *rules,
 
 		check_id(&c, rules, rule);
 		check_host(&c, rule);
+		check_scheme(&c, rule);
 		check_methods(&c, rule->match.methods);
 		check_path(&c, &rule->match.path);
 		check_fields(&c, "query", &rule->match.query);

@@ -29,10 +29,11 @@ bool credential_host_covers(const char *outer, const char *inner)
 	        credential_host_has(outer, span_after(name, strlen(WILDCARD))));
 }
 
-bool credential_rules_decrypt(const struct credential_rules *rules, struct span host)
+bool credential_rules_decrypt(const struct credential_rules *rules, struct span host, int scheme)
 {
 	for (size_t i = 0; i < rules->rules.count; i++)
-		if (credential_host_has(credential_rule_at(rules, i)->host, host))
+		if (credential_rule_at(rules, i)->scheme == scheme &&
+		    credential_host_has(credential_rule_at(rules, i)->host, host))
 			return true;
 	return false;
 }
@@ -282,7 +283,7 @@ static bool rule_holds(const struct credential_rule *rule, const struct credenti
 	const struct credential_field_match *query = m->query.items, *headers = m->headers.items;
 	bool is_deny = rule->action == CREDENTIAL_DENY;
 
-	if (!credential_host_has(rule->host, request->host) ||
+	if (rule->scheme != request->scheme || !credential_host_has(rule->host, request->host) ||
 	    !method_holds((const char *const *)m->methods, request->method) ||
 	    !path_is_of(m, path, is_deny))
 		return false;

@@ -9,6 +9,7 @@
 #define PEM_MAX (256 * 1024)
 #define BYTES_MAX (INT64_C(1) << 50)
 
+static const char *const schemes[] = {"https", "http", NULL};
 static const char *const actions[] = {"inject", "allow", "deny", NULL};
 static const char *const kinds[] = {"header",      "basic", "query", "cookie",
                                     "placeholder", "sigv4", NULL};
@@ -118,8 +119,11 @@ static const struct json_member credential_rule_shape_members[] = {
                          .example = "github-api", .about = "In logs and errors; unique"),
         JSON_TEXT_MEMBER(credential_rule, host, .flags = JSON_REQUIRED, .max = 253,
                          .example = "api.github.com", .about = "A name, or *. and a name"),
+        JSON_CHOICE_MEMBER(credential_rule, scheme, .choices = schemes, .flags = JSON_OMIT_EMPTY,
+                           .about = "http: requests without TLS; the credential can be read on "
+                                    "the network"),
         JSON_WHOLE_MEMBER(credential_rule, port, .flags = JSON_OMIT_EMPTY, .max = 65535,
-                          .about = "443"),
+                          .about = "443, or 80 with the scheme http"),
         JSON_OBJECT_MEMBER(credential_rule, match, &match, .flags = JSON_OMIT_EMPTY,
                            .about = "Which requests; none: all"),
         JSON_CHOICE_MEMBER(credential_rule, action, .flags = JSON_REQUIRED, .choices = actions,
@@ -145,14 +149,14 @@ static const struct json_member credential_rule_shape_members[] = {
                          .example = "preset:github", .about = "Where the rule comes from"),
 };
 JSON_BITS_SHAPE(credential_rule_shape, "CredentialRule", credential_rule,
-                "What happens to HTTPS requests of a sandbox");
+                "What happens to requests of a sandbox");
 
 static const struct json_member credential_rules_shape_members[] = {
         JSON_LIST_MEMBER(credential_rules, rules, &credential_rule_shape, .flags = JSON_REQUIRED,
                          .max = CREDENTIAL_RULES_MAX, .about = "In order; the first that holds"),
 };
 JSON_SHAPE_(credential_rules_shape, "CredentialRules", credential_rules,
-            "Rules for the HTTPS requests of a sandbox", .present_offset = SIZE_MAX);
+            "Rules for the requests of a sandbox", .present_offset = SIZE_MAX);
 
 /* A bare list is a document, too: {"rules": LIST}. */
 static int parse_document(struct arena *a, struct span text, struct credential_rules *ret,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* credential/rule.h — what a sandbox may do with credentials: rules for HTTPS requests. Pure.
+/* credential/rule.h — what a sandbox may do with credentials: rules for requests. Pure.
  *
  * Rules are an ordered list. The first rule whose host and match hold for a request decides: it
  * adds credentials to the request (inject), lets it pass unchanged (allow) or refuses it (deny). A
@@ -19,14 +19,15 @@
 #include "json/json.h"
 
 #define CREDENTIAL_RULES_MAX 128
-#define CREDENTIAL_INJECT_MAX 32
-#define CREDENTIAL_MATCH_MAX 16 /* methods, query parts, headers */
-#define CREDENTIALS_MAX 32      /* of a sandbox */
+#define CREDENTIAL_INJECT_MAX 32 /* of a rule */
+#define CREDENTIAL_MATCH_MAX 16  /* methods, query parts, headers */
+#define CREDENTIALS_MAX 32       /* of a sandbox */
 #define CREDENTIAL_FIELDS_MAX 8
 #define CREDENTIAL_VALUE_MAX 8192
 #define CREDENTIAL_RULES_TEXT_MAX (64 * 1024)
 #define CREDENTIAL_SET_TEXT_MAX (1024 * 1024)
-#define CREDENTIAL_PORT 443 /* the only port whose TLS the gateway for names sees */
+#define CREDENTIAL_PORT 443 /* with CREDENTIAL_PLAIN_PORT all that the gateway for names sees */
+#define CREDENTIAL_PLAIN_PORT 80
 
 /* A query part or a header: exactly one of the three is given. */
 struct credential_field_match {
@@ -44,6 +45,7 @@ struct credential_match {
 	bool encoded_slash; /* "%2F" may be in the path; for others that deny, it is a slash too */
 };
 
+enum credential_scheme { CREDENTIAL_HTTPS, CREDENTIAL_HTTP /* can be read on the way */ };
 enum credential_action { CREDENTIAL_INJECT, CREDENTIAL_ALLOW, CREDENTIAL_DENY };
 enum credential_inject_kind {
 	INJECT_HEADER,      /* name, value */
@@ -66,10 +68,9 @@ struct credential_inject {
 	const char *access_key_id, *secret_access_key, *session_token;
 	const char **regions, **services; /* that may be signed for; NULL: all */
 };
-/* 0: no limit. */
-struct credential_limits {
-	int64_t requests_per_second, burst, requests, bytes_out_request, bytes_out, bytes_in,
-	        connections;
+struct credential_limits { /* 0: no limit */
+	int64_t requests_per_second, burst, requests, bytes_out_request, bytes_out, bytes_in;
+	int64_t connections;
 };
 enum credential_mask { MASK_ALL, MASK_HEADERS, MASK_OFF };
 enum credential_http2 {
@@ -83,6 +84,7 @@ struct credential_upstream {
 };
 struct credential_rule {
 	const char *id, *host; /* a name, or "*." and a name */
+	int scheme;
 	int64_t port;
 	struct credential_match match;
 	int action;
@@ -135,8 +137,8 @@ static inline const struct credential_rule *credential_rule_at(const struct cred
 bool credential_host_has(const char *pattern, struct span host);
 /* Whether the pattern `outer` has every host of the pattern `inner`. */
 bool credential_host_covers(const char *outer, const char *inner);
-/* Whether any rule is about this host: its TLS is terminated. */
-bool credential_rules_decrypt(const struct credential_rules *rules, struct span host);
+/* Whether any rule of this scheme is about this host. */
+bool credential_rules_decrypt(const struct credential_rules *rules, struct span host, int scheme);
 
 struct credential_request_field {
 	struct span name, value;
@@ -146,6 +148,7 @@ struct credential_request {
 	struct span path, query; /* as sent; without '?' */
 	const struct credential_request_field *headers;
 	size_t header_count;
+	int scheme;
 	int64_t now_ms;
 };
 /* The first rule that holds, or NULL. */
@@ -155,7 +158,7 @@ const struct credential_rule *credential_rules_find(const struct credential_rule
  * segments, backslashes, control bytes, escaped slashes (but with `encoded_slash`), doubled
  * escapes. Such a request is refused. */
 const char *credential_path_fault(struct span path, bool encoded_slash);
-/* Whether servers often repeat the header in answers and logs: no marker is replaced in it. */
+/* Whether servers often repeat the header: no marker is replaced in it. */
 bool credential_header_is_repeated(const char *name);
 
 /* Templates */
@@ -174,7 +177,6 @@ int credential_rule_references(const struct credential_rule *rule,
                                void *context);
 
 /* The set of a sandbox, as the credential proxy takes it */
-
 struct credential_values {
 	const char *name;
 	const char **hosts;
@@ -188,13 +190,11 @@ struct credential_set {
 	const char *ca_certificate, *ca_key; /* PEM: authority.h */
 };
 extern const struct json_shape credential_set_shape;
-/* Refuses sets with unsound rules, references to fields that it does not have, and values with
- * bytes outside 0x20..0x7e. */
+/* Refuses unsound rules, references to absent fields, and values with bytes outside 0x20..0x7e. */
 MUST_CHECK int credential_set_parse(struct arena *a, struct span text, struct credential_set *ret,
                                     struct error *err);
 void credential_set_write(struct buf *out, const struct credential_set *set);
 const struct credential_values *credential_find(const struct credential_set *set, struct span name);
-/* Writes the template with the values of the set. ERROR_NOT_FOUND names what the set does not have.
- */
+/* Writes the template with the set's values. ERROR_NOT_FOUND names what the set does not have. */
 MUST_CHECK int credential_fill(struct buf *out, const struct credential_set *set,
                                const char *template, struct error *err);

@@ -97,8 +97,13 @@ static const char **hosts_of(struct arena *a, const struct credential_rules *rul
 {
 	const char **hosts = ARENA_ARRAY(a, const char *, rules->rules.count + 1);
 
-	for (size_t i = 0; i < rules->rules.count; i++)
-		hosts[i] = credential_rule_at(rules, i)->host;
+	for (size_t i = 0; i < rules->rules.count; i++) {
+		const struct credential_rule *rule = credential_rule_at(rules, i);
+
+		hosts[i] = rule->scheme == CREDENTIAL_HTTP
+		                   ? arena_format(a, "%s" SANDBOX_EGRESS_PLAIN, rule->host)
+		                   : rule->host;
+	}
 	hosts[rules->rules.count] = NULL;
 	return hosts;
 }

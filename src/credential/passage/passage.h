@@ -41,6 +41,7 @@ struct passage_connection {
 	void *context;
 	struct wire *client, *host_wire; /* NULL: not open */
 	bool host_is_http2;
+	bool is_plain; /* no TLS on either side, on port 80 */
 
 	struct list passages; /* in the order in which they came */
 	unsigned passage_count;

@@ -34,13 +34,13 @@ static int take_name(void *context, const struct credential_reference *reference
 static void fill_decision(const struct passage_connection *c, const struct credential_rule *rule,
                           enum decision_code code, struct network_decision *ret)
 {
-	*ret = (struct network_decision){.address = c->address,
-	                                 .port = CREDENTIAL_PORT,
-	                                 .verdict = code == DECISION_OK ? DECISION_ALLOWED
-	                                                                : DECISION_DENIED,
-	                                 .code = (uint8_t)code,
-	                                 .protocol = DECISION_TLS,
-	                                 .count = 1};
+	*ret = (struct network_decision){
+	        .address = c->address,
+	        .port = c->is_plain ? CREDENTIAL_PLAIN_PORT : CREDENTIAL_PORT,
+	        .verdict = code == DECISION_OK ? DECISION_ALLOWED : DECISION_DENIED,
+	        .code = (uint8_t)code,
+	        .protocol = c->is_plain ? DECISION_HTTP : DECISION_TLS,
+	        .count = 1};
 	(void)snprintf(ret->sandbox, sizeof(ret->sandbox), "%s", c->guard->set.sandbox);
 	(void)snprintf(ret->host, sizeof(ret->host), "%s", c->host);
 	(void)snprintf(ret->rule, sizeof(ret->rule), "%s", rule ? rule->id : "");
@@ -129,13 +129,14 @@ void passage_refuse(struct passage *x, enum decision_code code)
 	x->answer.has_ended = true;
 }
 
-/* "api.example.com", also with the port of HTTPS. */
+/* "api.example.com", also with the port of the connection. */
 static bool is_same_host(const struct passage *x, const char *host)
 {
+	struct span port = x->connection->is_plain ? SPAN(":80") : SPAN(":443");
 	struct span name = span_of(host);
 
-	if (span_ends_with_word(name, SPAN(":443")))
-		name.size -= strlen(":443");
+	if (span_ends_with_word(name, port))
+		name.size -= port.size;
 	return host && span_is_word(name, x->connection->host);
 }
 
@@ -150,12 +151,14 @@ static const struct credential_rule *find_rule(const struct passage *x)
 {
 	struct credential_request_field headers[HEAD_FIELDS_MAX];
 	const struct http_head *h = &x->head;
-	const struct credential_request request = {.host = span_of(x->connection->host),
-	                                           .method = span_of(h->method),
-	                                           .path = span_of(x->draft.path),
-	                                           .query = span_of(x->draft.query),
-	                                           .headers = headers,
-	                                           .header_count = h->field_count};
+	const struct credential_request request = {
+	        .host = span_of(x->connection->host),
+	        .method = span_of(h->method),
+	        .path = span_of(x->draft.path),
+	        .query = span_of(x->draft.query),
+	        .scheme = x->connection->is_plain ? CREDENTIAL_HTTP : CREDENTIAL_HTTPS,
+	        .headers = headers,
+	        .header_count = h->field_count};
 
 	for (unsigned i = 0; i < h->field_count; i++)
 		headers[i] = (struct credential_request_field){span_of(h->fields[i].name),

@@ -28,7 +28,7 @@ static void side_done(struct carried_side *side, bool is_shut)
 	if (side->wire)
 		side->wire->calls->free(side->wire);
 	loop_watch_free(side->watch);
-	if (side->tls && side->is_open && !is_shut)
+	if (side->is_open && !is_shut && side->tls)
 		tls_end(side->tls);
 	tls_free(side->tls);
 	buf_done(&side->in);
@@ -85,7 +85,8 @@ static bool shake_hands(struct carried_side *side)
 /* 1 = there may be more, 0 = not now, -1 = broken. */
 static int read_side(struct carried *c, struct carried_side *side)
 {
-	ssize_t got = tls_receive(side->tls, c->proxy->scratch, CARRY_READ);
+	ssize_t got = side->tls ? tls_receive(side->tls, c->proxy->scratch, CARRY_READ)
+	                        : recv(side->fd, c->proxy->scratch, CARRY_READ, MSG_DONTWAIT);
 
 	if (got < 0 && errno == EAGAIN) {
 		side->is_ready = false;
@@ -112,7 +113,10 @@ static bool write_side(struct carried *c, struct carried_side *side)
 	size_t at = 0;
 
 	while (at < side->out.size) {
-		ssize_t sent = tls_send(side->tls, side->out.data + at, side->out.size - at);
+		const char *rest = side->out.data + at;
+		size_t size = side->out.size - at;
+		ssize_t sent = side->tls ? tls_send(side->tls, rest, size)
+		                         : send(side->fd, rest, size, MSG_DONTWAIT | MSG_NOSIGNAL);
 
 		if (sent < 0 && errno != EAGAIN)
 			return false;
@@ -208,12 +212,13 @@ static bool carried_is_over(const struct carried *c)
 
 static void report_fault(const struct carried *c, enum decision_code code)
 {
-	struct network_decision d = {.address = c->connection.address,
-	                             .port = CREDENTIAL_PORT,
-	                             .verdict = DECISION_DENIED,
-	                             .code = (uint8_t)code,
-	                             .protocol = DECISION_TLS,
-	                             .count = 1};
+	struct network_decision d = {
+	        .address = c->connection.address,
+	        .port = c->connection.is_plain ? CREDENTIAL_PLAIN_PORT : CREDENTIAL_PORT,
+	        .verdict = DECISION_DENIED,
+	        .code = (uint8_t)code,
+	        .protocol = c->connection.is_plain ? DECISION_HTTP : DECISION_TLS,
+	        .count = 1};
 
 	(void)snprintf(d.sandbox, sizeof(d.sandbox), "%s", c->connection.guard->set.sandbox);
 	(void)snprintf(d.host, sizeof(d.host), "%s", c->host);
@@ -297,7 +302,7 @@ static bool open_wire(struct carried *c, struct carried_side *side, wire_maker *
 {
 	const struct wire base = {.connection = &c->connection, .in = &side->in, .out = &side->out};
 
-	side->is_http2 = tls_protocol(side->tls) == TLS_HTTP2;
+	side->is_http2 = side->tls && tls_protocol(side->tls) == TLS_HTTP2;
 	side->wire = (side->is_http2 ? http2 : http1)(&base);
 	return side->wire != NULL;
 }
@@ -325,7 +330,8 @@ static void shut_client(struct carried *c)
 		return;
 	c->is_shut = true;
 	c->active_ms = loop_now_ms(c->proxy->loop);
-	tls_end(c->client.tls);
+	if (c->client.tls)
+		tls_end(c->client.tls);
 	(void)shutdown(c->client.fd, SHUT_WR);
 }
 
@@ -452,7 +458,7 @@ static int watch_fd(struct carried *c, int fd, loop_on_ready *on_ready, struct l
 	return loop_watch_add(c->proxy->loop, &options, ret, err);
 }
 
-static int open_carried(struct carried *c, struct span begun, struct error *err)
+static int open_tls(struct carried *c, struct span begun, struct error *err)
 {
 	const struct tls_context *leaf = guard_leaf(c->connection.guard, c->host);
 	const struct tls_context *upstream = guard_upstream(c->connection.guard, c->host);
@@ -461,11 +467,25 @@ static int open_carried(struct carried *c, struct span begun, struct error *err)
 		return FAIL(err, ERROR_SYSTEM, "make a certificate");
 	if (tls_new_begun(leaf, c->client.fd, begun, &c->client.tls, err) < 0 ||
 	    tls_connect(upstream ? upstream : c->proxy->roots, c->server.fd, c->host,
-	                &c->server.tls, err) < 0 ||
-	    watch_fd(c, c->client.fd, on_client_ready, &c->client.watch, err) < 0 ||
-	    watch_fd(c, c->server.fd, on_server_ready, &c->server.watch, err) < 0)
+	                &c->server.tls, err) < 0)
 		return -1;
 	tls_wait_for_choice(c->client.tls);
+	return 0;
+}
+
+/* Without TLS both sides are open at once, and the first bytes are those of a request. */
+static int open_carried(struct carried *c, struct span begun, struct error *err)
+{
+	if (c->connection.is_plain) {
+		c->client.is_open = c->server.is_open = true;
+		c->client.is_ready = true;
+		buf_add_span(&c->client.in, begun);
+	} else if (open_tls(c, begun, err) < 0) {
+		return -1;
+	}
+	if (watch_fd(c, c->client.fd, on_client_ready, &c->client.watch, err) < 0 ||
+	    watch_fd(c, c->server.fd, on_server_ready, &c->server.watch, err) < 0)
+		return -1;
 	return watch_fd(c, c->token_fd, on_token, &c->token_watch, err);
 }
 
@@ -485,6 +505,7 @@ void carried_start(struct credential_proxy *p, struct guard *guard, const struct
 	        .connection = {.guard = guard,
 	                       .host = c->host,
 	                       .address = h->address,
+	                       .is_plain = h->port == HANDOVER_HTTP,
 	                       .now_ms = loop_now_ms(p->loop),
 	                       .report = on_report,
 	                       .context = p},

@@ -135,10 +135,11 @@ static bool takes_another(const struct credential_proxy *p, const struct guard *
 static void report_limit(struct credential_proxy *p, const struct handover *h)
 {
 	struct network_decision d = {.address = h->address,
-	                             .port = CREDENTIAL_PORT,
+	                             .port = h->port,
 	                             .verdict = DECISION_DENIED,
 	                             .code = DECISION_LIMIT,
-	                             .protocol = DECISION_TLS,
+	                             .protocol =
+	                                     h->port == HANDOVER_TLS ? DECISION_TLS : DECISION_HTTP,
 	                             .count = 1};
 
 	(void)snprintf(d.sandbox, sizeof(d.sandbox), "%s", h->sandbox);

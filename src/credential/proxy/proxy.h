@@ -6,9 +6,9 @@
  *   api process --sets of credentials (sender.h)---------> proxy
  *
  * It ends TLS of a sandbox with a certificate of that sandbox's own authority, and speaks TLS to
- * the host over the connection that the gateway made. Each request is compared with the sandbox's
- * rules (rule.h). HTTP/1.1 on both sides. Answers are searched for the values (mask.h). Bodies pass
- * through bounded buffers.
+ * the host over the connection that the gateway made; on port 80 there is no TLS on either side.
+ * Each request is compared with the sandbox's rules (rule.h). HTTP/1.1 on both sides. Answers are
+ * searched for the values (mask.h). Bodies pass through bounded buffers.
  *
  * One process with one thread, started by the supervisor. It has no files and opens no connections,
  * cannot fork, and holds the secrets of the sandboxes that use it, in memory only. A sandbox that

@@ -72,8 +72,9 @@ TEST(the_first_rule_that_holds_decides)
 	                    "rest");
 	assert_string_equal(find(&rules, "GET", "github.com", "/repos/a/issues/8", ""), "");
 	assert_string_equal(find(&rules, "GET", "xapi.github.com.evil.org", "/", ""), "");
-	assert_true(credential_rules_decrypt(&rules, SPAN("a.github.com")));
-	assert_false(credential_rules_decrypt(&rules, SPAN("github.com")));
+	assert_true(credential_rules_decrypt(&rules, SPAN("a.github.com"), CREDENTIAL_HTTPS));
+	assert_false(credential_rules_decrypt(&rules, SPAN("a.github.com"), CREDENTIAL_HTTP));
+	assert_false(credential_rules_decrypt(&rules, SPAN("github.com"), CREDENTIAL_HTTPS));
 }
 
 TEST(a_malformed_escape_ends_the_search)
@@ -166,6 +167,37 @@ TEST(paths_that_servers_read_differently_are_faults)
 			         credential_path_fault(span_of(good[i]), false));
 	assert_null(credential_path_fault(SPAN("/@scope%2Fname"), true));
 	assert_non_null(credential_path_fault(SPAN("/a%2F..%2fb"), true));
+}
+
+TEST(a_rule_without_tls_says_so_itself)
+{
+#define DENY "[{\"host\":\"a.b\",\"action\":\"deny\","
+	static const char *const texts[] = {
+	        DENY "\"port\":80}]", DENY "\"port\":443,\"scheme\":\"http\"}]",
+	        DENY "\"port\":8080,\"scheme\":\"http\"}]",
+	        DENY "\"port\":80,\"scheme\":\"https\"}]",
+	        DENY "\"scheme\":\"http\",\"upstream\":{\"http2\":\"always\"}}]"};
+	AUTO(arena_done) struct arena a = {0};
+	struct credential_request request = {.host = SPAN("a.b"),
+	                                     .method = SPAN("GET"),
+	                                     .path = SPAN("/"),
+	                                     .scheme = CREDENTIAL_HTTP};
+	struct credential_rules rules;
+
+	for (size_t i = 0; i < COUNT_OF(texts); i++)
+		assert_int_equal(credential_rules_parse(&a, span_of(texts[i]), &rules, NULL, &err),
+		                 -1);
+	assert_int_equal(credential_rules_parse(
+	                         &a,
+	                         SPAN("[{\"id\":\"tls\",\"host\":\"a.b\",\"action\":\"deny\"},"
+	                              "{\"id\":\"plain\",\"host\":\"a.b\",\"action\":"
+	                              "\"allow\",\"scheme\":\"http\"}]"),
+	                         &rules, NULL, &err),
+	                 0);
+	assert_int_equal(credential_rule_at(&rules, 1)->port, 80);
+	assert_string_equal(credential_rules_find(&rules, &request)->id, "plain");
+	request.scheme = CREDENTIAL_HTTPS;
+	assert_string_equal(credential_rules_find(&rules, &request)->id, "tls");
 }
 
 TEST(all_faults_are_told_with_their_places)
@@ -280,6 +312,7 @@ int main(void)
 	           CASE(an_escaped_slash_does_not_avoid_a_rule),
 	           CASE(queries_and_headers_have_to_hold_in_every_value),
 	           CASE(paths_that_servers_read_differently_are_faults),
+	           CASE(a_rule_without_tls_says_so_itself),
 	           CASE(all_faults_are_told_with_their_places),
 	           CASE(a_header_that_servers_repeat_has_no_marker),
 	           CASE(templates_are_filled_once), CASE(a_set_needs_what_its_rules_name),
