@@ -82,6 +82,9 @@ struct grant_change {
 	        caller; /* the user; only the sandbox's own user may name that user's credentials */
 	const char *egress;
 	struct credential_rules *rules;
+	/* Only rules with this source are replaced; all others stay, before `rules`, also where
+	 * `egress` lets nothing through to their hosts. NULL: all are replaced. */
+	const char *source;
 };
 MUST_CHECK int grant_set(struct grants *g, struct arena *a, const struct fleet_ref *ref,
                          const struct grant_change *change, struct sandbox_record *ret,

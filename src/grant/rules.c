@@ -16,6 +16,7 @@ struct checking {
 	struct arena *arena;
 	const struct grant_wish *wish;
 	const struct credential_rule *rule;
+	size_t kept; /* rules at the begin that were checked before */
 	struct error *err;
 };
 
@@ -115,7 +116,7 @@ static int check_rules(struct checking *at, struct credential_rules *rules)
 	if (sandbox_egress_parse(at->arena, at->wish->egress, &lists, at->err) < 0 ||
 	    credential_rules_check(at->arena, rules, NULL, at->err) < 0)
 		return -1;
-	for (size_t i = 0; i < rules->rules.count; i++) {
+	for (size_t i = at->kept; i < rules->rules.count; i++) {
 		at->rule = credential_rule_at(rules, i);
 		if (check_reach(at, &lists) < 0 ||
 		    credential_rule_references(at->rule, check_reference, at) != 0)
@@ -124,21 +125,22 @@ static int check_rules(struct checking *at, struct credential_rules *rules)
 	return 0;
 }
 
-int grant_check(struct grants *g, struct arena *a, const struct grant_wish *wish,
-                const char **ret_rules, const char **ret_egress, struct error *err)
+static int check_wish(struct checking *at, const char **ret_rules, const char **ret_egress)
 {
 	AUTO(buf_done) struct buf text = BUF(CREDENTIAL_RULES_TEXT_MAX);
-	struct checking at = {.g = g, .arena = a, .wish = wish, .err = err};
+	const struct grant_wish *wish = at->wish;
+	struct error *err = at->err;
+	struct arena *a = at->arena;
 	const char *egress;
 
 	if (!wish->rules || wish->rules->rules.count == 0) {
 		*ret_rules = "";
 		return sandbox_egress_mark(a, wish->egress, NULL, ret_egress, err);
 	}
-	if (!g)
+	if (!at->g)
 		return FAIL(err, ERROR_UNSUPPORTED,
 		            "this server has no credential proxy; rules would do nothing");
-	if (check_rules(&at, wish->rules) < 0 ||
+	if (check_rules(at, wish->rules) < 0 ||
 	    sandbox_egress_mark(a, wish->egress, hosts_of(a, wish->rules), &egress, err) < 0)
 		return -1;
 	credential_rules_write(&text, wish->rules);
@@ -150,10 +152,63 @@ int grant_check(struct grants *g, struct arena *a, const struct grant_wish *wish
 	return 0;
 }
 
+int grant_check(struct grants *g, struct arena *a, const struct grant_wish *wish,
+                const char **ret_rules, const char **ret_egress, struct error *err)
+{
+	struct checking at = {.g = g, .arena = a, .wish = wish, .err = err};
+
+	return check_wish(&at, ret_rules, ret_egress);
+}
+
+/* Puts the sandbox's rules of other sources before those of the wish. */
+static int keep_others(struct checking *at, const char *rules_json, const char *source,
+                       struct grant_wish *wish)
+{
+	struct credential_rules before, *all = ARENA_NEW(at->arena, struct credential_rules);
+	struct credential_rule *items;
+	size_t count = 0;
+
+	if (!source || !*rules_json)
+		return 0;
+	if (credential_rules_parse(at->arena, span_of(rules_json), &before, NULL, at->err) < 0)
+		return FAIL_CONTEXT(at->err, "the rules of the sandbox");
+	items = ARENA_ARRAY(at->arena, struct credential_rule,
+	                    before.rules.count + wish->rules->rules.count + 1);
+	for (size_t i = 0; i < before.rules.count; i++) {
+		const struct credential_rule *rule = credential_rule_at(&before, i);
+
+		if (!rule->source || strcmp(rule->source, source) != 0)
+			items[count++] = *rule;
+	}
+	at->kept = count;
+	for (size_t i = 0; i < wish->rules->rules.count; i++)
+		items[count++] = *credential_rule_at(wish->rules, i);
+	all->rules = (struct json_list){items, count, true};
+	wish->rules = all;
+	return 0;
+}
+
+/* Where everything is allowed, the gateway sees no connection of itself. */
+static int lead_kept(struct checking *at, struct grant_wish *wish)
+{
+	static const char *const everything[] = {SANDBOX_EGRESS_ALL, NULL};
+	const char **hosts;
+	struct sandbox_egress lists = {.deny = everything, .mode = EGRESS_WATCH};
+
+	if (at->kept == 0 || *wish->egress)
+		return 0;
+	hosts = ARENA_ARRAY(at->arena, const char *, at->kept + 1);
+	for (size_t i = 0; i < at->kept; i++)
+		hosts[i] = credential_rule_at(wish->rules, i)->host;
+	lists.allow = hosts;
+	return sandbox_egress_format(at->arena, &lists, &wish->egress, at->err);
+}
+
 int grant_set(struct grants *g, struct arena *a, const struct fleet_ref *ref,
               const struct grant_change *change, struct sandbox_record *ret, struct error *err)
 {
 	struct grant_wish wish = {.owner_id = "", .egress = change->egress, .rules = change->rules};
+	struct checking at = {.g = g, .arena = a, .wish = &wish, .err = err};
 	struct fleet_rules both;
 	struct sandbox_record r;
 
@@ -166,7 +221,8 @@ int grant_set(struct grants *g, struct arena *a, const struct fleet_ref *ref,
 	wish.sandbox_owner = r.user_id;
 	if (strcmp(change->caller, r.user_id) == 0)
 		wish.owner_id = r.user_id;
-	if (grant_check(g, a, &wish, &both.rules_json, &both.egress, err) < 0)
+	if (keep_others(&at, r.rules_json, change->source, &wish) < 0 ||
+	    lead_kept(&at, &wish) < 0 || check_wish(&at, &both.rules_json, &both.egress) < 0)
 		return -1;
 	if (*both.rules_json && grant_add_variables(g, a, ref, &r, err) < 0)
 		return -1;

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """E2B's rules for requests and Daytona's secrets are rules of credentials: their values go to hosts, and nowhere else."""
 
+import contextlib
 import json
 import shutil
+import sqlite3
 
 import pytest
 
@@ -111,6 +113,51 @@ def test_e2b_s_rules_are_replaced_and_end(api, there):
         assert not ask(api, sandbox, "/ended") and last(there, "/ended") == "none"
 
 
+NEVER = {"id": "never", "host": "api.test", "action": "deny", "match": {"path": {"prefix": "/never"}}}
+
+
+def ids(api, sandbox):
+    return [rule["id"] for rule in api.get(f"/api/sandbox/instances/{sandbox}")["egress"].get("rules", [])]
+
+
+def native_rule(api, sandbox, **more):
+    own = api.get(f"/api/sandbox/instances/{sandbox}")["egress"]
+    api.call("PUT", f"/api/sandbox/instances/{sandbox}/egress", {"allow": own["allow"], "deny": own["deny"], "rules": [NEVER, *own.get("rules", [])], **more})
+
+
+def test_rules_of_the_native_api_stay_when_e2b_s_are_replaced(api, there):
+    value = there.kept["token"]
+    with e2b(api, {**CLOSED, "rules": bearer(value)}) as sandbox:
+        native_rule(api, sandbox)
+        assert ids(api, sandbox) == ["never", "e2b-1"]
+        for network, wanted in (({**CLOSED, "rules": bearer(value)}, ["never", "e2b-1"]), (CLOSED, ["never"]), ({"allowOut": ["free.test"], "denyOut": ["0.0.0.0/0"]}, ["never"]),
+                                ({"allow_internet_access": False}, ["never"]), ({}, ["never"]), ({"rules": bearer(value)}, ["never", "e2b-1"])):
+            api.call("PUT", f"/sandboxes/{sandbox}/network", network)
+            assert ids(api, sandbox) == wanted, network
+            assert NEVER["id"] not in json.dumps(shown(api, sandbox))
+            if network.get("allow_internet_access") is False or network.get("allowOut") == ["free.test"]:
+                assert not ask(api, sandbox, "/cut")
+            else:
+                ask_trusting(api, sandbox, "/kept") if "rules" in network else ask(api, sandbox, "/kept")
+                assert not ask(api, sandbox, "/never/x"), network
+        assert last(there, "/kept") == "good" and not came(there, "/never/x") and not came(there, "/cut")
+
+
+def test_a_value_is_kept_only_for_a_sandbox_that_can_have_it(api, server):
+    def kept():
+        with contextlib.closing(sqlite3.connect(server.data / "store/atoll.db", timeout=30)) as db:
+            return db.execute("SELECT COUNT(*) FROM credentials WHERE name LIKE 'literal%'").fetchone()[0]
+    before = kept()
+    with Made(api, "/v2/sandboxes", {"templateID": "host", "timeout": 600, "allow_internet_access": False}) as sandbox:
+        answer = api.raw("PUT", f"/sandboxes/{sandbox}/network", {"rules": bearer("a-value")})
+        assert answer.status >= 400, answer.body
+    assert api.raw("PUT", "/sandboxes/nothing/network", {"rules": bearer("a-value")}).status == 404
+    # The first domain is sound, the second is not.
+    refused(api, 400, "wildcard", "/v2/sandboxes", {"templateID": "host", "network": {"rules": {**bearer("a-value"), "*.b.test": [{}]}}})
+    refused(api, 400, "no network", "/v2/sandboxes", {"templateID": "host", "allow_internet_access": False, "network": {"rules": bearer("a-value")}})
+    assert kept() == before
+
+
 def test_e2b_s_placeholders_name_secrets(api, there):
     api.post("/secrets", {"name": "Api_Token", "value": "first-value"})
     rules = bearer("${e2b.secrets.API_token}")
@@ -198,6 +245,19 @@ def test_daytona_s_secrets_are_replaced_and_detached(api, there):
         api.call("PUT", f"{BOX}/{sandbox}/secrets", {"secrets": []})
         assert api.exec(sandbox, "printf %s \"$TWO\"")["stdout"] == ""
         assert "rules" not in api.get(f"/api/sandbox/instances/{sandbox}")["egress"]
+
+
+def test_rules_of_the_native_api_stay_when_daytona_s_are_replaced(api, there):
+    api.post(SECRET, {"name": "STAYS", "value": there.kept["token"], "hosts": ["api.test"]})
+    with Made(api, BOX, {"secrets": [{"TOKEN": "STAYS"}], "domainAllowList": "api.test"}) as sandbox:
+        native_rule(api, sandbox)
+        assert ids(api, sandbox)[0] == "never" and len(ids(api, sandbox)) == 2
+        api.post(f"{BOX}/{sandbox}/network-settings", {"domainAllowList": "api.test,free.test"})
+        assert ids(api, sandbox)[0] == "never" and len(ids(api, sandbox)) == 2
+        ask_trusting(api, sandbox, "/stays", more='-H "Authorization: Bearer $TOKEN"')
+        assert not ask(api, sandbox, "/never/y") and not came(there, "/never/y")
+        api.post(f"{BOX}/{sandbox}/network-settings", {"networkBlockAll": True})
+        assert ids(api, sandbox) == ["never"]
 
 
 def test_daytona_s_secret_without_hosts_says_so(api, there):

@@ -294,7 +294,7 @@ static int replace_rules(struct request *rq, const struct fleet_ref *ref, struct
                          struct sandbox_record *r, struct error *err)
 {
 	struct credential_rules rules;
-	struct grant_change change = {api_user_id(rq), NULL, &rules};
+	struct grant_change change = {api_user_id(rq), NULL, &rules, SOURCE};
 	struct api *api = api_of(rq);
 
 	if (make_rules(at, err) < 0 || lead_hosts(at, &change.egress, err) < 0)

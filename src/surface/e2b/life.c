@@ -183,7 +183,7 @@ static int pause_sandbox(struct request *rq, const void *body, struct reply *rep
 static int set_rules(struct request *rq, const struct fleet_ref *ref, const char *egress,
                      struct credential_rules *rules, struct sandbox_record *r, struct error *err)
 {
-	const struct grant_change change = {api_user_id(rq), egress, rules};
+	const struct grant_change change = {api_user_id(rq), egress, rules, E2B_RULES_SOURCE};
 	struct api *api = api_of(rq);
 
 	if (rules->rules.count == 0 && !*r->rules_json)
@@ -191,7 +191,8 @@ static int set_rules(struct request *rq, const struct fleet_ref *ref, const char
 	return grant_set(api->grants, rq->arena, ref, &change, r, err);
 }
 
-/* Replaces all rules: a rule that the body does not repeat ends. */
+/* Replaces network rules and the rules of this API: one that the body does not repeat ends. The
+ * values in the body are kept only for a sandbox that can have them. */
 static int set_sandbox_network(struct request *rq, const void *body, struct reply *reply,
                                struct error *err)
 {
@@ -201,8 +202,7 @@ static int set_sandbox_network(struct request *rq, const void *body, struct repl
 	struct e2b_access access;
 
 	if (e2b_sandbox_find(rq, &record, err) < 0 ||
-	    e2b_network_access(rq->arena, body, 1, &access, err) < 0 ||
-	    e2b_rules_read(rq, body, &access, &rules, err) < 0)
+	    e2b_network_access(rq->arena, body, 1, &access, err) < 0)
 		return -1;
 	if (access.internet == 0)
 		access.egress = "-" SANDBOX_EGRESS_ALL;
@@ -217,7 +217,8 @@ static int set_sandbox_network(struct request *rq, const void *body, struct repl
 	}
 	ref.id_or_name = record.id;
 	if (record.network == SANDBOX_NETWORK_INTERNET &&
-	    set_rules(rq, &ref, access.egress, &rules, &record, err) < 0)
+	    (e2b_rules_read(rq, body, &access, &rules, err) < 0 ||
+	     set_rules(rq, &ref, access.egress, &rules, &record, err) < 0))
 		return -1;
 	reply_status(reply, 204);
 	return 0;

@@ -23,7 +23,7 @@
 #define HEADER_NAME_MAX 64
 #define HEADER_VALUE_MAX 2048
 #define SECRET_NAME_MAX 128
-#define SOURCE "e2b"
+#define SOURCE E2B_RULES_SOURCE
 #define OPEN "${"
 #define OF_SECRETS "${e2b.secrets."
 #define OF_TOKENS "${e2b.identity."
@@ -162,7 +162,8 @@ static int keep_literals(struct domain_reading *d, struct error *err)
 
 /* *ret without an id: there is nothing to put in. */
 static int read_domain(struct request *rq, const char *domain, const struct json_value *list,
-                       struct credential_rule *ret, struct error *err)
+                       struct credential_rule *ret, struct domain_reading *ret_reading,
+                       struct error *err)
 {
 	const struct json_value *rule = json_item_at(list, 0);
 	struct domain_reading d = {.rq = rq, .domain = domain};
@@ -172,9 +173,9 @@ static int read_domain(struct request *rq, const char *domain, const struct json
 		return -1;
 	if (json_count(list) > 1)
 		return fail_rule(domain, "has more than one rule", err);
-	if (read_headers(&d, json_get(json_get(rule, "transform"), "headers"), err) < 0 ||
-	    keep_literals(&d, err) < 0)
+	if (read_headers(&d, json_get(json_get(rule, "transform"), "headers"), err) < 0)
 		return -1;
+	*ret_reading = d;
 	ret->action = CREDENTIAL_INJECT;
 	ret->inject = (struct json_list){d.items, d.count, true};
 	ret->websocket = true;
@@ -182,16 +183,15 @@ static int read_domain(struct request *rq, const char *domain, const struct json
 	return 0;
 }
 
-static int read_rules(struct request *rq, struct span raw, struct credential_rules *ret,
-                      struct error *err)
+/* Nothing is kept before all domains are sound. */
+static int read_rules(struct request *rq, const struct json_value *all,
+                      struct credential_rules *ret, struct error *err)
 {
-	const struct json_value *all;
+	struct domain_reading *readings =
+	        ARENA_ARRAY(rq->arena, struct domain_reading, DOMAINS_MAX);
+	size_t count = json_count(all), kept = 0;
 	struct credential_rule *rules;
-	size_t count, kept = 0;
 
-	if (json_load(rq->arena, raw, &all, err) < 0)
-		return FAIL_CONTEXT(err, "network.rules");
-	count = json_count(all);
 	if (count > DOMAINS_MAX)
 		return FAIL(err, ERROR_INVALID, "network.rules: at most %d domains are allowed",
 		            DOMAINS_MAX);
@@ -200,11 +200,14 @@ static int read_rules(struct request *rq, struct span raw, struct credential_rul
 		const char *domain;
 		const struct json_value *list = json_member_at(all, i, &domain);
 
-		if (read_domain(rq, domain, list, &rules[kept], err) < 0)
+		if (read_domain(rq, domain, list, &rules[kept], &readings[i], err) < 0)
 			return -1;
 		rules[kept].id = arena_format(rq->arena, SOURCE "-%zu", kept + 1);
 		kept += rules[kept].inject.count > 0;
 	}
+	for (size_t i = 0; i < count; i++)
+		if (keep_literals(&readings[i], err) < 0)
+			return -1;
 	*ret = (struct credential_rules){{rules, kept, true}};
 	return 0;
 }
@@ -230,16 +233,22 @@ static int lead_through_gateway(struct arena *a, const struct credential_rules *
 int e2b_rules_read(struct request *rq, const struct e2b_network *n, struct e2b_access *access,
                    struct credential_rules *ret, struct error *err)
 {
+	const struct json_value *all;
+
 	*ret = (struct credential_rules){{NULL, 0, true}};
-	if (n->rules.size == 0 || read_rules(rq, n->rules, ret, err) < 0)
-		return n->rules.size == 0 ? 0 : -1;
-	if (ret->rules.count == 0)
+	if (n->rules.size == 0)
 		return 0;
-	if (!api_of(rq)->grants)
+	if (json_load(rq->arena, n->rules, &all, err) < 0)
+		return FAIL_CONTEXT(err, "network.rules");
+	if (json_count(all) > 0 && !api_of(rq)->grants)
 		return FAIL(err, ERROR_UNSUPPORTED,
 		            "network.rules is not supported: this server has no credential proxy");
-	if (access->internet == 0)
+	if (json_count(all) > 0 && access->internet == 0)
 		return FAIL(err, ERROR_INVALID, "network.rules: the sandbox has no network");
+	if (read_rules(rq, all, ret, err) < 0)
+		return -1;
+	if (ret->rules.count == 0)
+		return 0;
 	return lead_through_gateway(rq->arena, ret, &access->egress, err);
 }
 

@@ -5,6 +5,8 @@
 
 #include "base/bytes.h"
 
+#define E2B_RULES_SOURCE "e2b" /* the mark of these rules among those of a sandbox */
+
 struct arena;
 struct credential_rules;
 struct e2b_access;
