@@ -53,3 +53,9 @@ struct provider_accelerator {
 	const char *reason; /* a word: "option", "absent", "trying", "failed" or "booted" */
 	char because[ERROR_TEXT_MAX];
 };
+
+/* Sandboxes that run before they are asked for. */
+struct provider_warm {
+	unsigned ready, starting, wanted;
+	uint64_t hits, misses; /* creates that got one, and that did not, since the start */
+};

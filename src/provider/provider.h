@@ -17,11 +17,11 @@
 
 struct compute_ops; /* provider/compute.h */
 struct memory_ops;
-struct provider_accelerator; /* provider/health.h */
 struct pool_ops;
 struct provider_list;
 struct provider_shared;
 struct provider_template;
+struct report_ops;
 struct snapshot_ops;
 struct trash_ops;
 struct volume_ops;
@@ -177,8 +177,6 @@ struct provider_ops {
 	/* Makes such a sandbox and ends it. No list and no metric shows it. May be NULL. */
 	int (*probe)(struct provider *p, const struct provider_probe *probe, int64_t deadline,
 	             struct error *err);
-	/* What runs the processors of its machines. NULL: it makes no machines. */
-	void (*accelerator)(struct provider *p, struct provider_accelerator *ret);
 	/* PROVIDER_CAN_TEMPLATE; see provider/templates.h, and call provider_template. */
 	int (*template_make)(struct provider *p, const struct provider_template *request,
 	                     int64_t deadline, struct error *err);
@@ -189,6 +187,7 @@ struct provider_ops {
 	const struct volume_ops *volumes;     /* PROVIDER_CAN_VOLUME; see provider/volume.h */
 	const struct pool_ops *pools;         /* PROVIDER_CAN_POOL; see provider/pool.h */
 	const struct trash_ops *trash;        /* NULL: no trash; see provider/trash.h */
+	const struct report_ops *reports;     /* NULL: none; see provider/reports.h */
 	const struct compute_ops *compute;
 };
 

@@ -69,6 +69,7 @@ def refused(call, *arguments, **options):
 def test_a_sandbox_lives_in_the_account(api, account):
     made = api.create(provider="far", internet=False)
     assert (made["provider"], made["isolation"], made["state"]) == ("far", "remote", "started")
+    assert made["place"]["object"] and made["place"]["node"] is None, made["place"]
     box = made["id"]
     far = account.rows()
     assert [(row["name"], row["labels"]["atoll_id"]) for row in far] == [(f"atoll-{box}", box)]

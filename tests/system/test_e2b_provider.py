@@ -78,6 +78,7 @@ def test_a_sandbox_is_made_in_the_account_and_removed_there(api, account):
     before = len(account.rows())
     made = api.create(provider="far", internet=False, labels={"a": "b"})
     assert (made["provider"], made["isolation"], made["state"]) == ("far", "remote", "started")
+    assert made["place"]["object"] and made["place"]["node"] is None, made["place"]
     assert len(account.rows()) == before + 1
     assert account.rows()[0]["labels"]["atoll_id"] == made["id"]
     api.remove(made["id"])

@@ -45,6 +45,19 @@ static const char *cost_cell(struct arena *a, const struct json_value *p)
 	               : arena_format(a, "%.2f a month", cost);
 }
 
+static const char *warm_cell(struct arena *a, const struct json_value *p)
+{
+	const struct json_value *warm = json_get(p, "warm");
+	long long hits = json_get_whole(warm, "hits", 0),
+	          misses = json_get_whole(warm, "misses", 0);
+
+	if (!json_get(warm, "wanted"))
+		return NULL;
+	return arena_format(a, "%lld of %lld, %lld/%lld hits",
+	                    (long long)json_get_whole(warm, "ready", 0),
+	                    (long long)json_get_whole(warm, "wanted", 0), hits, hits + misses);
+}
+
 static const struct listing_column columns[] = {
         {"NAME", "name", NULL},
         {"KIND", "kind", NULL},
@@ -52,6 +65,7 @@ static const struct listing_column columns[] = {
         {"STATE", NULL, state_cell},
         {"ACCELERATOR", "accelerator", NULL},
         {"SANDBOXES", NULL, sandboxes_cell},
+        {"WARM", NULL, warm_cell},
         {"COST USD", NULL, cost_cell},
         {"CREATES", "creates", NULL},
         {"FAILURES", "failures", NULL},

@@ -5,6 +5,7 @@
 
 #include "fleet/core/elsewhere.h"
 #include "fleet/core/fleet_state.h"
+#include "provider/reports.h"
 #include "provider/set.h"
 #include "store/sandboxes.h"
 
@@ -40,6 +41,15 @@ static int refuse_provider(const struct fleet *f, const struct sandbox_record *r
 	           "sandbox '%s' was made by provider '%s', which this server does not have",
 	           r->name, r->provider);
 	return FAIL_HINT(err, "add '%s' to the option 'providers'", r->provider);
+}
+
+bool sandbox_place(const struct fleet *f, const struct sandbox_record *r,
+                   struct provider_place *ret)
+{
+	struct provider *p = sandbox_provider(f, r);
+	const struct report_ops *reports = p ? provider_ops_of(p)->reports : NULL;
+
+	return reports && reports->place && reports->place(p, r->id, ret);
 }
 
 int sandbox_provider_find(struct fleet *f, const char *id, struct provider **ret, struct error *err)

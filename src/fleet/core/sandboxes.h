@@ -42,6 +42,10 @@ const struct provider_ops *sandbox_provider_ops(const struct fleet *f,
                                                 const struct sandbox_record *r);
 /* The provider that the row names. NULL: it is not configured, or not open. */
 struct provider *sandbox_provider(const struct fleet *f, const struct sandbox_record *r);
+struct provider_place;
+/* See provider/reports.h. False: its provider does not tell. Asks nobody. */
+bool sandbox_place(const struct fleet *f, const struct sandbox_record *r,
+                   struct provider_place *ret);
 /* The provider of a sandbox of this server, for calls that know no row. */
 MUST_CHECK int sandbox_provider_find(struct fleet *f, const char *id, struct provider **ret,
                                      struct error *err);

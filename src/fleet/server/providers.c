@@ -11,6 +11,7 @@
 #include "fleet/server/rounds.h"
 #include "fleet/server/stored_providers.h"
 #include "json/write.h"
+#include "provider/reports.h"
 #include "sandbox/events.h"
 #include "store/events.h"
 #include "store/providers.h"
@@ -83,15 +84,25 @@ static struct provider_accelerator accelerator_of(const struct provider_member *
 	const struct provider_ops *ops = provider_member_ops(m);
 	struct provider *p = provider_member_provider(m);
 
-	if (p && ops->accelerator)
-		ops->accelerator(p, &accelerator);
+	if (p && ops->reports && ops->reports->accelerator)
+		ops->reports->accelerator(p, &accelerator);
 	return accelerator;
+}
+
+static bool find_warm(const struct provider_member *m, struct provider_warm *ret)
+{
+	const struct report_ops *reports = provider_member_ops(m)->reports;
+	struct provider *p = provider_member_provider(m);
+
+	return p && reports && reports->warm && reports->warm(p, ret);
 }
 
 static struct fleet_provider describe_member(const struct provider_member *m,
                                              const struct provider_tallies *tallies)
 {
 	const struct provider_ops *ops = provider_member_ops(m);
+	struct provider_warm warm = {0};
+	bool has_warm = find_warm(m, &warm);
 
 	return (struct fleet_provider){
 	        .name = m->name,
@@ -108,6 +119,8 @@ static struct fleet_provider describe_member(const struct provider_member *m,
 	        .slow_ms = provider_health_slow_ms(m->health),
 	        .health = provider_health_get(m->health),
 	        .accelerator = accelerator_of(m),
+	        .has_warm = has_warm,
+	        .warm = warm,
 	};
 }
 

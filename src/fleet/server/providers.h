@@ -21,6 +21,8 @@ struct fleet_provider {
 	int64_t slow_ms;              /* of its recent creates, above the limit; else 0 */
 	struct provider_health_report health;
 	struct provider_accelerator accelerator; /* name NULL: it makes no machines */
+	bool has_warm;                           /* it keeps sandboxes ready */
+	struct provider_warm warm;
 };
 struct fleet_provider_list {
 	struct fleet_provider *items; /* the primary first */

@@ -99,6 +99,7 @@ static int read_sandbox(const struct remote *r, const struct json_value *from,
 	                        &s.lease_epoch, &ignored);
 	if (state < COUNT_OF(states))
 		s.state = states[state].state;
+	(void)snprintf(s.region, sizeof(s.region), "%s", json_get_text(from, "target", ""));
 	s.cpu = json_number(json_get(from, "cpu"), 0);
 	s.memory_mb = (int64_t)(json_number(json_get(from, "memory"), 0) * GIB_MB);
 	s.disk_mb = (int64_t)(json_number(json_get(from, "disk"), 0) * GIB_MB);
@@ -513,5 +514,6 @@ const struct provider_ops provider_daytona = {
         .stats = remote_stats,
         .snapshots = &remote_snapshots,
         .volumes = &remote_volumes,
+        .reports = &remote_reports,
         REMOTE_PROVIDER_OPS,
 };

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "http/client/client.h"
 #include "json/json.h"
 
 #define ROUND_MS 10000
@@ -38,11 +37,8 @@ static const char *const series_names[FIGURE_COUNT] = {
 
 static void add_time(struct buf *path, const char *name, int64_t unix_ms)
 {
-	AUTO(buf_done) struct buf text = BUF(64);
-
-	clock_format(&text, unix_ms);
 	buf_addf(path, "%s=", name);
-	http_escape(path, buf_text(&text));
+	clock_format(path, unix_ms); /* a query may have its characters as they are */
 }
 
 /* The last point of a series; a time of 0 when there is none. */

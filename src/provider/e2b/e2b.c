@@ -435,5 +435,6 @@ const struct provider_ops provider_e2b = {
         .filter = remote_filter,
         .stats = remote_stats,
         .snapshots = &remote_snapshots,
+        .reports = &remote_reports,
         REMOTE_PROVIDER_OPS,
 };

@@ -747,6 +747,7 @@ const struct provider_ops provider_kubernetes = {
         .filter = remote_filter,
         .stats = remote_stats,
         .snapshots = &remote_snapshots,
+        .reports = &kubernetes_reports,
         .is_shared = true,
         REMOTE_PROVIDER_OPS,
 };

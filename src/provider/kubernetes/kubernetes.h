@@ -59,6 +59,7 @@ struct kubernetes {
 		struct sandbox_resources limits;
 		int64_t asked_ms; /* monotonic; 0 = the place is free */
 	} warm_kinds[KUBERNETES_WARM_KINDS];
+	uint64_t warm_hits, warm_misses;
 	char version[32];        /* resourceVersion of the last event */
 	struct buf line;         /* of the watch: what has come of the next event */
 	uint64_t watches, lists; /* since the provider was opened */
@@ -91,6 +92,8 @@ void kubernetes_warm_finish(struct remote *r);
 /* 1: the sandbox has got one, which runs; 0: there is none. */
 MUST_CHECK int kubernetes_warm_claim(struct remote *r, const struct sandbox_spec *spec,
                                      int64_t deadline, struct remote_sandbox *s, struct error *err);
+
+extern const struct report_ops kubernetes_reports;
 
 /* sweep.c: on the thread of follow.c. */
 void kubernetes_sweep(struct remote *r);

@@ -151,6 +151,8 @@ bool kubernetes_read_pod(const struct json_value *pod, struct pod_state *ret)
 		ret->made_unix_ms = 0;
 	read_labels(json_get(metadata, "labels"), ret);
 	read_start(metadata, ret);
+	(void)snprintf(ret->node, sizeof(ret->node), "%s",
+	               json_get_text(json_get(pod, "spec"), "nodeName", ""));
 	read_phase(json_get(pod, "status"), ret);
 	return true;
 }

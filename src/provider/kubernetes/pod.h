@@ -21,6 +21,7 @@ struct json_value;
 
 #define KUBERNETES_NAME_MAX 64
 #define KUBERNETES_UID_MAX 40
+#define KUBERNETES_NODE_MAX 254
 #define KUBERNETES_PREFIX "atoll-" /* of a sandbox's objects; its id follows */
 #define KUBERNETES_SHAPE_SIZE 16
 #define KUBERNETES_TEXT_MAX 400
@@ -33,8 +34,9 @@ struct pod_state {
 	char sandbox[ID_SIZE + 1];            /* "" = none: a warm pod */
 	char warm[KUBERNETES_SHAPE_SIZE + 1]; /* of a warm pod: its shape (warm.c) */
 	char uid[KUBERNETES_UID_MAX];
-	char start[ID_SIZE + 1]; /* of its Sandbox object; "" = it has none */
-	bool is_taken;           /* a create of this server claims it now */
+	char node[KUBERNETES_NODE_MAX]; /* "" = none has taken it yet */
+	char start[ID_SIZE + 1];        /* of its Sandbox object; "" = it has none */
+	bool is_taken;                  /* a create of this server claims it now */
 	enum pod_phase phase;
 	bool is_leaving; /* a delete has begun */
 	bool is_stuck;   /* it cannot start: its image or its container is at fault */

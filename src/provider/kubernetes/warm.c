@@ -13,7 +13,9 @@
 #include "base/thread.h"
 #include "json/json.h"
 #include "json/write.h"
+#include "provider/health.h"
 #include "provider/kubernetes/kubernetes.h"
+#include "provider/reports.h"
 #include "wire/agent_reverse.h"
 
 #define BODY_MAX ((size_t)1 << 16)
@@ -246,6 +248,14 @@ static int claim_object(struct remote *r, const struct sandbox_spec *spec,
 	return kubernetes_put_sandbox(r, &wish, deadline, err);
 }
 
+static void count_claim(struct kubernetes *k, bool is_hit)
+{
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&k->mutex);
+
+	k->warm_hits += is_hit;
+	k->warm_misses += !is_hit;
+}
+
 int kubernetes_warm_claim(struct remote *r, const struct sandbox_spec *spec, int64_t deadline,
                           struct remote_sandbox *s, struct error *err)
 {
@@ -260,11 +270,12 @@ int kubernetes_warm_claim(struct remote *r, const struct sandbox_spec *spec, int
 	status = 0;
 	for (unsigned i = 0; status == 0 && i < CLAIMS_MAX; i++) {
 		if (!take_candidate(k, wanted.shape, name))
-			return 0;
+			break;
 		status = claim_pod(r, spec, wanted.shape, name, deadline, err);
 		if (status < 0)
 			give_back_candidate(k, name);
 	}
+	count_claim(k, status > 0);
 	if (status <= 0)
 		return status;
 	fault_point("kubernetes", "warm-claimed");
@@ -496,3 +507,39 @@ void kubernetes_warm_finish(struct remote *r)
 	if (k)
 		k->has_warm_thread = false;
 }
+
+static bool report_warm(struct provider *p, struct provider_warm *ret)
+{
+	struct kubernetes *k = as_kubernetes(as_remote(p));
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&k->mutex);
+	const char *name;
+	size_t at = 0;
+
+	*ret = (struct provider_warm){.hits = k->warm_hits, .misses = k->warm_misses};
+	for (const struct pod_state *pod; (pod = map_next(&k->pods, &at, &name));) {
+		bool is_warm = pod->warm[0] && !pod->is_taken && !pod->is_leaving;
+
+		ret->ready += is_warm && pod->phase == POD_RUNNING;
+		ret->starting += is_warm && pod->phase == POD_PENDING;
+	}
+	for (size_t i = 0; i < COUNT_OF(k->warm_kinds); i++)
+		if (k->warm_kinds[i].asked_ms)
+			ret->wanted += (unsigned)k->options->warm_pods;
+	return k->options->warm_pods > 0;
+}
+
+/* The name of the pod is known from before; its node is that of the pod which runs now. */
+static bool report_place(struct provider *p, const char *id, struct provider_place *ret)
+{
+	struct kubernetes *k = as_kubernetes(as_remote(p));
+
+	if (!remote_place(p, id, ret))
+		return false;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&k->mutex);
+	const struct pod_state *pod = map_find(&k->pods, ret->object);
+	if (pod)
+		(void)snprintf(ret->node, sizeof(ret->node), "%s", pod->node);
+	return true;
+}
+
+const struct report_ops kubernetes_reports = {.warm = report_warm, .place = report_place};

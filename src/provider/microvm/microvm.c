@@ -18,6 +18,7 @@
 #include "provider/microvm/machine.h"
 #include "provider/microvm/memory.h"
 #include "provider/native/broker_provider.h"
+#include "provider/reports.h"
 #include "wire/agent.h"
 
 #define SPARE_MEMORY_MB 256 /* of QEMU itself and of its translated code */
@@ -390,6 +391,8 @@ static const struct compute_ops microvm_compute = {
         .give_back = give_back_link,
 };
 
+static const struct report_ops microvm_reports = {.accelerator = microvm_accelerator};
+
 const struct provider_ops provider_microvm = {
         .name = "microvm",
         .isolation = "microvm",
@@ -417,7 +420,7 @@ const struct provider_ops provider_microvm = {
         .health = microvm_health,
         .template_make = microvm_template,
         .template_gone = microvm_template_gone,
-        .accelerator = microvm_accelerator,
+        .reports = &microvm_reports,
         .snapshots = &microvm_snapshots,
         .memory = &microvm_memory,
         .compute = &microvm_compute,

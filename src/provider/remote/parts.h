@@ -12,6 +12,8 @@ struct remote_program {
 	int64_t deadline;
 };
 
+struct provider_place; /* provider/reports.h */
+
 /* What a running sandbox uses. */
 struct remote_usage {
 	int64_t sampled_unix_ms;
@@ -76,6 +78,10 @@ MUST_CHECK int remote_agent_start(struct remote *r, const struct remote_sandbox 
 void remote_agent_token(const struct remote *r, const char *name, char *ret);
 /* The name that the token of a sandbox's agent is made from. */
 const char *remote_agent_name(const struct remote *r, const struct remote_sandbox *s);
+
+/* place.c: see provider/reports.h */
+bool remote_place(struct provider *p, const char *id, struct provider_place *ret);
+extern const struct report_ops remote_reports;
 
 /* volumes.c: ERROR_UNSUPPORTED for mounts that the service does not know. */
 MUST_CHECK int remote_mounts_check(const struct remote *r, const struct sandbox_spec *spec,

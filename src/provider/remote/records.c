@@ -148,6 +148,7 @@ static void take_item(struct remote *r, const struct remote_sandbox *item, int64
 	s->cpu = item->cpu;
 	s->memory_mb = item->memory_mb;
 	s->disk_mb = item->disk_mb;
+	memcpy(s->region, item->region, sizeof(s->region));
 }
 
 static bool is_listed_there(const struct remote_list *list, const char *id)

@@ -61,6 +61,7 @@ struct remote_sandbox {
 	int64_t started_unix_ms;
 	double cpu;
 	int64_t memory_mb, disk_mb;
+	char region[64];           /* as the account tells it; "" = it does not */
 	enum sandbox_reason ended; /* of a stopped one: why it ended by itself */
 };
 

@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/id.h"
 #include "config/config.h"
 #include "edge/api.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/sandbox/preview.h"
 #include "json/write.h"
 #include "provider/agent_health.h"
+#include "provider/reports.h"
 #include "provider/set.h"
 #include "store/relations.h"
 #include "store/sandbox_record.h"
@@ -96,6 +96,21 @@ static const struct json_member sandbox_creator_members[] = {
 static JSON_SHAPE(sandbox_creator, "SandboxCreator", sandbox_creator_answer,
                   "The key and the user that made a sandbox");
 
+struct sandbox_place_answer {
+	const char *node, *object, *region;
+};
+static const struct json_member sandbox_place_shape_members[] = {
+        JSON_TEXT_MEMBER(sandbox_place_answer, node, .flags = JSON_NULLABLE,
+                         .about = "of the cluster; null: no node has taken it yet, or there is no "
+                                  "cluster"),
+        JSON_TEXT_MEMBER(sandbox_place_answer, object, .flags = JSON_NULLABLE,
+                         .about = "name of the pod, or id of the sandbox in the account"),
+        JSON_TEXT_MEMBER(sandbox_place_answer, region, .flags = JSON_NULLABLE,
+                         .about = "of the account"),
+};
+static JSON_SHAPE(sandbox_place_shape, "SandboxPlace", sandbox_place_answer,
+                  "Where the provider runs a sandbox");
+
 struct sandbox_answer {
 	const char *id, *name, *state, *desired_state, *reason, *agent;
 	const char *template, *provider, *isolation, *placed, *region, *project, *network;
@@ -104,6 +119,7 @@ struct sandbox_answer {
 	struct resources_body resources;
 	bool persistent;
 	int64_t created_at, started_at, last_activity_at, timeout_at, uptime_ms;
+	struct sandbox_place_answer place;
 	struct sandbox_timeouts timeouts;
 	int64_t awake_until;
 	struct sandbox_preview_answer preview;
@@ -134,6 +150,8 @@ static const struct json_member sandbox_shape_members[] = {
                          .about = "why it is at this provider: what named it, or the routing rule, "
                                   "and why providers before it were not taken or failed; null: "
                                   "there was no choice"),
+        JSON_OBJECT_MEMBER(sandbox_answer, place, &sandbox_place_shape, .flags = JSON_NULLABLE,
+                           .about = "where the provider runs it; null: on this machine"),
         JSON_TEXT_LIST_MEMBER(sandbox_answer, unsupported,
                               .about = "what its provider cannot do; such calls answer 501"),
         JSON_TEXT_MEMBER(sandbox_answer, region),
@@ -258,6 +276,18 @@ static const char *agent_state_name(const struct sandbox_record *r)
 	return agent_health_is_unresponsive(r->id) ? "unresponsive" : "ok";
 }
 
+static struct sandbox_place_answer place_of(const struct api *api, struct arena *a,
+                                            const struct sandbox_record *r)
+{
+	struct provider_place place;
+
+	if (!sandbox_place(api->fleet, r, &place))
+		return (struct sandbox_place_answer){.node = NULL};
+	return (struct sandbox_place_answer){text_or_null(arena_text(a, place.node)),
+	                                     text_or_null(arena_text(a, place.object)),
+	                                     text_or_null(arena_text(a, place.region))};
+}
+
 static void fill_sandbox_answer(const struct api *api, struct arena *a,
                                 const struct sandbox_record *r, struct sandbox_answer *ret)
 {
@@ -276,6 +306,7 @@ static void fill_sandbox_answer(const struct api *api, struct arena *a,
 	        .provider = r->provider,
 	        .isolation = ops ? ops->isolation : "none",
 	        .placed = text_or_null(r->placed),
+	        .place = place_of(api, a, r),
 	        .unsupported = list_unsupported(a, ops),
 	        .region = r->region,
 	        .project = r->project_id,

@@ -11,6 +11,22 @@
 #include "sandbox/price.h"
 #include "surface/operator/metrics.h"
 
+struct warm_answer {
+	int64_t ready, starting, wanted, hits, misses;
+	uint64_t present;
+};
+static const struct json_member warm_shape_members[] = {
+        JSON_WHOLE_MEMBER(warm_answer, ready, .about = "run, and wait for a create"),
+        JSON_WHOLE_MEMBER(warm_answer, starting),
+        JSON_WHOLE_MEMBER(warm_answer, wanted,
+                          .about = "kubernetes_warm_pods of each shape that was asked for lately"),
+        JSON_WHOLE_MEMBER(warm_answer, hits,
+                          .about = "creates that got one since the server started"),
+        JSON_WHOLE_MEMBER(warm_answer, misses, .about = "creates for which none was ready"),
+};
+static JSON_BITS_SHAPE(warm_shape, "ProviderWarm", warm_answer,
+                       "Sandboxes that the provider runs before they are asked for");
+
 struct provider_answer {
 	const char *name, *kind, *isolation, *last_error;
 	const char **abilities, **unsupported;
@@ -20,6 +36,7 @@ struct provider_answer {
 	double p50_ms, p99_ms, price_hour, cost_day, cost_month, max_cost_day, max_cost_month;
 	bool slow;
 	const char *accelerator, *accelerator_because;
+	struct warm_answer warm;
 };
 static const struct json_member provider_shape_members[] = {
         JSON_TEXT_MEMBER(provider_answer, name),
@@ -60,6 +77,8 @@ static const struct json_member provider_shape_members[] = {
                          .about = "of virtual machines: kvm, or tcg, which emulates processors"),
         JSON_TEXT_MEMBER(provider_answer, accelerator_because, .flags = JSON_NULLABLE,
                          .about = "why it is that accelerator"),
+        JSON_OBJECT_MEMBER(provider_answer, warm, &warm_shape, .flags = JSON_NULLABLE,
+                           .about = "null: it runs none before they are asked for"),
         JSON_WHOLE_MEMBER(provider_answer, creates, .about = "since the server started"),
         JSON_WHOLE_MEMBER(provider_answer, failures, .about = "creates that the provider failed"),
         JSON_NUMBER_MEMBER(provider_answer, p50_ms,
@@ -133,6 +152,8 @@ static struct provider_answer answer_of(struct arena *a, const struct fleet_prov
 	        .accelerator = p->accelerator.name,
 	        .accelerator_because =
 	                p->accelerator.name ? arena_text(a, p->accelerator.because) : NULL,
+	        .warm = {p->warm.ready, p->warm.starting, p->warm.wanted, (int64_t)p->warm.hits,
+	                 (int64_t)p->warm.misses, p->has_warm ? UINT64_MAX : 0},
 	        .creates = (int64_t)p->health.creates,
 	        .failures = (int64_t)p->health.failures,
 	        .p50_ms = (double)p->health.p50_us / 1000,
@@ -262,6 +283,40 @@ static void write_accelerators(struct buf *out, const struct fleet_provider_list
 	}
 }
 
+static void write_warm(struct buf *out, const struct fleet_provider_list *list)
+{
+	static const char *const heads[] = {
+	        "# HELP atoll_provider_warm Sandboxes that the provider runs before they are asked "
+	        "for: ready, starting, and wanted.\n# TYPE atoll_provider_warm gauge\n",
+	        "# HELP atoll_provider_warm_claims_total Creates by whether one was ready.\n"
+	        "# TYPE atoll_provider_warm_claims_total counter\n"};
+
+	buf_add_text(out, heads[0]);
+	for (size_t i = 0; i < list->count; i++) {
+		const struct fleet_provider *p = &list->items[i];
+
+		if (p->has_warm)
+			buf_addf(out,
+			         "atoll_provider_warm{provider=\"%s\",state=\"ready\"} %u\n"
+			         "atoll_provider_warm{provider=\"%s\",state=\"starting\"} %u\n"
+			         "atoll_provider_warm{provider=\"%s\",state=\"wanted\"} %u\n",
+			         p->name, p->warm.ready, p->name, p->warm.starting, p->name,
+			         p->warm.wanted);
+	}
+	buf_add_text(out, heads[1]);
+	for (size_t i = 0; i < list->count; i++) {
+		const struct fleet_provider *p = &list->items[i];
+
+		if (p->has_warm)
+			buf_addf(out,
+			         "atoll_provider_warm_claims_total{provider=\"%s\",result=\"hit\"} "
+			         "%" PRIu64 "\natoll_provider_warm_claims_total{provider=\"%s\","
+			         "result=\"miss\"} "
+			         "%" PRIu64 "\n",
+			         p->name, p->warm.hits, p->name, p->warm.misses);
+	}
+}
+
 void providers_write_metrics(struct buf *out, const struct api *api)
 {
 	static const struct provider_metric rows[] = {
@@ -299,4 +354,5 @@ void providers_write_metrics(struct buf *out, const struct api *api)
 		write_values(out, &list, &rows[i]);
 	}
 	write_accelerators(out, &list);
+	write_warm(out, &list);
 }

@@ -151,6 +151,24 @@ TEST(a_pod_is_a_sandboxs_or_a_warm_one)
 	assert_string_equal(pod.warm, "");
 }
 
+TEST(a_pod_tells_its_node)
+{
+	const struct json_value *value;
+	struct error err = {0};
+	struct pod_state pod;
+	static const char *const texts[] = {
+	        "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"nodeName\":\"worker-1.example\"}}",
+	        "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"nodeName\":7}}",
+	        "{\"metadata\":{\"name\":\"a\"}}"};
+	static const char *const nodes[] = {"worker-1.example", "", ""};
+
+	for (size_t i = 0; i < COUNT_OF(texts); i++) {
+		assert_int_equal(json_load(&arena, span_of(texts[i]), &value, &err), 0);
+		assert_true(kubernetes_read_pod(value, &pod));
+		assert_string_equal(pod.node, nodes[i]);
+	}
+}
+
 TEST(a_pod_says_why_it_does_not_start)
 {
 	struct pod_state pod = read_pod(
@@ -259,9 +277,9 @@ int main(void)
 	           CASE(a_client_certificate_comes_with_its_key),
 	           CASE(what_would_be_unsafe_or_is_not_known_is_refused_by_name),
 	           CASE(a_pod_runs_when_its_own_container_does),
-	           CASE(a_pod_is_a_sandboxs_or_a_warm_one), CASE(a_pod_says_why_it_does_not_start),
-	           CASE(a_pod_says_why_it_has_ended), CASE(what_is_no_pod_is_none),
-	           CASE(a_pod_of_an_object_has_the_id_of_its_start),
+	           CASE(a_pod_is_a_sandboxs_or_a_warm_one), CASE(a_pod_tells_its_node),
+	           CASE(a_pod_says_why_it_does_not_start), CASE(a_pod_says_why_it_has_ended),
+	           CASE(what_is_no_pod_is_none), CASE(a_pod_of_an_object_has_the_id_of_its_start),
 	           CASE(a_name_has_the_hash_of_the_controllers_label),
 	           CASE(sizes_are_read_as_the_cluster_writes_them));
 }
