@@ -284,6 +284,7 @@ journey("providers show their health, are checked, and a failing one is told on 
     const answer = await route.fetch();
     const body = await answer.json();
     Object.assign(body.items[1], { healthy: false, last_error: HOSTILE[0], failed_at: new Date().toISOString() });
+    body.items[0].warm = { ready: 1, starting: 0, wanted: 2, hits: 3, misses: 1 };
     await route.fulfill({ response: answer, json: body });
   });
   await open("keys");
@@ -292,6 +293,10 @@ journey("providers show their health, are checked, and a failing one is told on 
   await checkAxe(page, "the banner of a provider");
   await banner.getByRole("link", { name: "Providers" }).click();
   await row("bare").getByText("unhealthy").waitFor();
+  const size = page.viewportSize();
+  await page.setViewportSize({ width: 2200, height: 900 });
+  await row("native").getByText("1 of 2", { exact: true }).waitFor();
+  await page.setViewportSize(size);
   await page.unroute("**/v1/providers");
   await page.getByRole("button", { name: "Check bare" }).click();
   await banner.waitFor({ state: "detached" });

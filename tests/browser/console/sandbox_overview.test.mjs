@@ -17,6 +17,20 @@ journey("facts, life and events follow the sandbox", async ({ page, api, open })
   await checkAxe(page, "overview of a sandbox on a phone");
 });
 
+journey("where a sandbox runs, and why, is told as text", async ({ page, open }) => {
+  const { id } = await createSandbox({ name: "placed" });
+  await page.route(`**/api/sandbox/instances/${id}*`, async (route) => {
+    const answer = await route.fetch();
+    const body = await answer.json();
+    Object.assign(body, { placed: "rule 2: <b>provider pods</b>", place: { node: "worker-<i>7</i>", object: "atoll-warm-x", region: null } });
+    await route.fulfill({ response: answer, json: body });
+  });
+  await open(`sandboxes/${id}/overview`);
+  await page.getByText("rule 2: <b>provider pods</b>").waitFor();
+  await page.getByText("node worker-<i>7</i> · atoll-warm-x").waitFor();
+  await checkAxe(page, "overview of a placed sandbox");
+});
+
 journey("name, times and labels are changed in place", async ({ page, api, open }) => {
   const { id } = await createSandbox({ name: "before", labels: { team: "a" } });
   await open(`sandboxes/${id}/overview`);

@@ -40,6 +40,7 @@ const COLUMNS: readonly Column<Provider>[] = [
   { id: "isolation", title: t.isolation, width: 114, phone: "meta", sort: (p) => p.isolation, cell: (p) => <Chip>{showHidden(p.isolation, 40)}</Chip> },
   { id: "sandboxes", title: t.sandboxes, width: 86, sort: (p) => p.sandboxes, cell: (p) => (p.max_sandboxes > 0 ? t.of(p.sandboxes, p.max_sandboxes) : formatCount(p.sandboxes)) },
   { id: "cost", title: t.cost, width: 96, leaves: 1, sort: (p) => p.cost_month, cell: (p) => (p.price_hour > 0 ? <span class="nowrap" data-tip={t.costTip}>{costOf(p)}</span> : <span class="muted">–</span>) },
+  { id: "warm", title: t.warm, width: 72, leaves: 3, sort: (p) => p.warm?.ready ?? -1, cell: (p) => (p.warm ? <span class="nowrap" data-tip={t.warmTip(p.warm.hits, p.warm.misses)}>{t.warmOf(p.warm.ready, p.warm.wanted)}</span> : <span class="muted">–</span>) },
   { id: "creates", title: t.creates, width: 68, leaves: 3, sort: (p) => p.creates, cell: (p) => <span data-tip={t.createsTip}>{formatCount(p.creates)}</span> },
   { id: "failures", title: t.failures, width: 72, leaves: 4, sort: (p) => p.failures, cell: (p) => <span class={p.failures > 0 ? "text-warn" : ""}>{formatCount(p.failures)}</span> },
   { id: "times", title: t.times, width: 104, leaves: 2, sort: (p) => p.p50_ms, cell: (p) => <span class="nowrap" data-tip={t.timesTip}>{p.p50_ms > 0 ? `${formatDuration(p.p50_ms)} / ${formatDuration(p.p99_ms)}` : "–"}</span> },

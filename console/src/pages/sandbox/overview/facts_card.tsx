@@ -17,6 +17,12 @@ function Origin({ sandbox }: { sandbox: Sandbox }) {
   return <a href={href(at`templates/${sandbox.template}`)}>{t.fromTemplate(showHidden(sandbox.template, 60))}</a>;
 }
 
+/** In the words of the cluster or of the account. */
+function Place({ of }: { of: NonNullable<Sandbox["place"]> }) {
+  const parts = [of.node && t.node(showHidden(of.node, 80)), of.region && t.inRegion(showHidden(of.region, 64)), of.object && showHidden(of.object, 130)];
+  return <span class="mono">{parts.filter(Boolean).join(" · ")}</span>;
+}
+
 function Uptime({ sandbox }: { sandbox: Sandbox }) {
   const started = parseTime(sandbox.started_at);
   if (sandbox.state !== "started" || started === null) return <>–</>;
@@ -33,6 +39,8 @@ export function FactsCard({ sandbox: s }: { sandbox: Sandbox }) {
         [t.template, <a href={href(at`templates/${s.template}`)}><Safe text={s.template} max={60} /></a>],
         [t.origin, <Origin sandbox={s} />],
         [t.isolation, `${s.provider} · ${s.isolation}`],
+        s.placed ? [t.placed, <Safe text={s.placed} max={400} />] : null,
+        s.place ? [t.place, <Place of={s.place} />] : null,
         [t.region, <Safe text={s.region} />],
         [t.cpu, t.cores(formatCores(s.resources.cpu))],
         [t.memory, formatMib(s.resources.memory_mb)],
