@@ -28,7 +28,10 @@ def check_life(api, account, has_subpaths):
             for verb in ("pause", "stop", "start"):
                 api.post(f"{PATH}/{box}/{verb}")
             assert api.exec(box, f"cat /data/file-{number}")["stdout"] == "line\n"
-    if has_subpaths:
+    if not has_subpaths:
+        failure = refused(api.create, internet=False, volumes=[{"volume": "data", "path": "/part", "subpath": "a/b"}])
+        assert failure.status == 501 and "folder of a volume" in failure.message, failure
+    else:
         with api.sandbox(internet=False, volumes=[{"volume": "data", "path": "/part", "subpath": "a/b"}]) as box:
             api.exec(box, "echo inner > /part/file")
         with api.sandbox(internet=False, volumes=[{"volume": "data", "path": "/data"}]) as box:

@@ -16,6 +16,7 @@ import pytest
 import atoll
 import remote_proxy
 import remote_snapshots
+import remote_volumes
 import specifications
 
 pytestmark = [pytest.mark.providers, pytest.mark.needs_root]
@@ -171,6 +172,22 @@ def test_a_sandbox_is_forked_in_the_account(alone):
 
 def test_an_existing_sandbox_gets_no_other_files(alone):
     remote_snapshots.check_reset_is_refused(alone)
+
+
+# ---- volumes: the same ----
+
+
+def test_a_volume_is_one_of_the_account(alone, account):
+    remote_volumes.check_life(alone, account, has_subpaths=False)
+
+
+@pytest.mark.parametrize("fault", ["cut", "lost"])
+def test_a_volume_whose_answer_is_lost_leaves_nothing_in_the_account(alone, account, fault):
+    remote_volumes.check_lost_answer(alone, account, fault)
+
+
+def test_mounts_that_the_service_does_not_know_are_refused(alone, account):
+    remote_volumes.check_refusals(alone, account)
 
 
 def test_figures_come_from_the_account(api, box):

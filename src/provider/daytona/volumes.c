@@ -106,9 +106,7 @@ static int remove_volume(struct remote *r, const char *name, int64_t deadline, s
 	if (!found)
 		return 0;
 	id = json_get_text(found, "id", "");
-	if (!*id ||
-	    strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") !=
-	            strlen(id))
+	if (!remote_id_is_plain(id))
 		return FAIL(err, ERROR_UNAVAILABLE, "Daytona: the id of a volume is malformed");
 	const struct remote_call call = {.method = "DELETE",
 	                                 .path = arena_format(&arena, "/volumes/%s", id),

@@ -9,6 +9,7 @@
 #include "json/json.h"
 #include "json/write.h"
 #include "provider/remote/snapshots.h"
+#include "provider/remote/volumes.h"
 #include "sandbox/egress.h"
 
 #define LABEL_SERVER "atoll_server"
@@ -125,6 +126,23 @@ static int find_image(struct remote *r, struct arena *a, const struct sandbox_sp
 	return *ret ? 0 : FAIL_MISSING(err, "snapshot", spec->snapshot);
 }
 
+static void write_volumes(const struct remote *r, struct buf *out, const struct sandbox_spec *spec)
+{
+	char name[REMOTE_VOLUME_NAME_SIZE];
+
+	if (spec->mount_count == 0)
+		return;
+	json_begin_list(out, "volumeMounts");
+	for (size_t i = 0; i < spec->mount_count; i++) {
+		remote_volume_name(r, spec->mounts[i].volume_id, name);
+		json_begin_object(out, NULL);
+		json_add_text(out, "name", name);
+		json_add_text(out, "path", spec->mounts[i].path);
+		json_end_object(out);
+	}
+	json_end_list(out);
+}
+
 static int write_create(struct remote *r, struct arena *a, struct buf *out,
                         const struct sandbox_spec *spec, int64_t deadline, struct error *err)
 {
@@ -144,6 +162,7 @@ static int write_create(struct remote *r, struct arena *a, struct buf *out,
 	json_add_bool(out, "secure", r->own->is_secure);
 	json_add_bool(out, "allow_internet_access", has_internet);
 	write_metadata(out, r, spec);
+	write_volumes(r, out, spec);
 	json_begin_object(out, "network");
 	json_add_bool(out, "allowPublicTraffic", !r->own->is_secure);
 	if (has_internet && spec->egress && *spec->egress &&
@@ -415,6 +434,7 @@ static const struct remote_kind kind = {
         .reach = reach_agent,
         .check = e2b_check,
         .snapshots = &e2b_account_snapshots,
+        .volumes = &e2b_account_volumes,
 };
 
 static int e2b_open(const struct provider_options *options, struct provider **ret,
@@ -429,12 +449,13 @@ const struct provider_ops provider_e2b = {
         .abilities = PROVIDER_CAN_STOP | PROVIDER_CAN_EXEC | PROVIDER_CAN_PTY | PROVIDER_CAN_FILES |
                      PROVIDER_CAN_STATS | PROVIDER_CAN_BLOCK_NETWORK | PROVIDER_CAN_ISOLATE |
                      PROVIDER_SURVIVES | PROVIDER_CAN_PAUSE | PROVIDER_CAN_DIAL |
-                     PROVIDER_CAN_FILTER | PROVIDER_CAN_SNAPSHOT,
+                     PROVIDER_CAN_FILTER | PROVIDER_CAN_SNAPSHOT | PROVIDER_CAN_VOLUME,
         .open = e2b_open,
         .change = remote_change,
         .filter = remote_filter,
         .stats = remote_stats,
         .snapshots = &remote_snapshots,
+        .volumes = &remote_volumes,
         .reports = &remote_reports,
         REMOTE_PROVIDER_OPS,
 };

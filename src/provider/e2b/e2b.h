@@ -30,6 +30,9 @@ MUST_CHECK int e2b_account_snapshot(struct remote *r, struct arena *a, const cha
                                     int64_t deadline, const char **ret, struct error *err);
 extern const struct remote_snapshot_kind e2b_account_snapshots;
 
+/* volumes.c */
+extern const struct remote_volume_kind e2b_account_volumes;
+
 /* envd.c: files and processes, see remote_kind. */
 int e2b_put_file(struct remote *r, const struct remote_sandbox *s, const char *path,
                  struct span bytes, int64_t deadline, struct error *err);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "provider/remote/volumes.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "provider/remote/parts.h"
 #include "provider/remote/snapshots.h"
@@ -13,6 +15,14 @@ void remote_volume_name(const struct remote *r, const char *volume,
                         char ret[REMOTE_VOLUME_NAME_SIZE])
 {
 	remote_snapshot_name(r, volume, ret);
+}
+
+bool remote_id_is_plain(const char *id)
+{
+	static const char plain[] =
+	        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+
+	return *id && strspn(id, plain) == strlen(id);
 }
 
 static int check_mount(const struct remote *r, const struct sandbox_mount *mount, struct error *err)

@@ -27,5 +27,8 @@ struct remote_volume_kind {
 void remote_volume_name(const struct remote *r, const char *volume,
                         char ret[REMOTE_VOLUME_NAME_SIZE]);
 
+/* Whether a service's id can be a part of a path as it is. */
+bool remote_id_is_plain(const char *id);
+
 /* For provider_ops. */
 extern const struct volume_ops remote_volumes;
