@@ -65,3 +65,16 @@ def check_refusals(api, account):
             assert refused(api.delete, f"{PATH}/{box}/volume?volume=data").status == 501
     finally:
         api.delete(f"{VOLUMES}/data")
+
+
+def exercise(server):
+    """All calls for volumes that a provider makes, for a judge of them."""
+    server.start()
+    try:
+        api = server.api()
+        api.post(VOLUMES, {"name": "data"})
+        with api.sandbox(internet=False, volumes=[{"volume": "data", "path": "/data"}]) as box:
+            api.exec(box, "echo kept > /data/file")
+        api.delete(f"{VOLUMES}/data")
+    finally:
+        server.remove_all()

@@ -164,9 +164,13 @@ def test_figures_that_are_strange_are_none(api, account):
 # ---- snapshots: the first provider of a server keeps them ----
 
 
+def serve_alone(account):
+    return atoll.Server(environment={"DAYTONA_API_KEY": account.server.key}, flags=["--providers", f"daytona=daytona:{account.options()}"])
+
+
 @pytest.fixture(scope="module")
 def alone(account):
-    server = atoll.Server(environment={"DAYTONA_API_KEY": account.server.key}, flags=["--providers", f"daytona=daytona:{account.options()}"]).start()
+    server = serve_alone(account).start()
     with contextlib.closing(server.api()) as connection:
         yield connection
     account.proxy.fault = None
@@ -283,7 +287,9 @@ def test_all_that_is_asked_is_as_specified(tmp_path):
             atoll.wait_for(lambda: any("/telemetry/" in name for name in asked), 30, "a question for figures")
         with api.sandbox(provider="far", internet=True, egress={"allow": ["1.1.1.1", "example.com"], "deny": ["0.0.0.0/0"]}) as box:
             api.call("PUT", f"{PATH}/{box}/egress", {})
+        remote_volumes.exercise(serve_alone(account))
         assert account.proxy.refused == []
+        assert {"POST /volumes", "GET /volumes", "GET /volumes/by-name/{name}", "DELETE /volumes/{volumeId}"} <= asked, asked
         assert {"POST /sandbox", "GET /sandbox", "DELETE /sandbox/{sandboxIdOrName}", "/process/execute", "/files/bulk-upload"} <= asked, asked
     finally:
         server.remove_all()

@@ -147,9 +147,13 @@ def test_what_the_service_lacks_is_refused_by_name(api, box):
 # ---- snapshots: the first provider of a server keeps them ----
 
 
+def serve_alone(account):
+    return atoll.Server(environment={"E2B_API_KEY": account.server.key}, flags=["--providers", f"e2b=e2b:{account.options()}"])
+
+
 @pytest.fixture(scope="module")
 def alone(account):
-    server = atoll.Server(environment={"E2B_API_KEY": account.server.key}, flags=["--providers", f"e2b=e2b:{account.options()}"]).start()
+    server = serve_alone(account).start()
     with contextlib.closing(server.api()) as connection:
         yield connection
     account.proxy.fault = None
@@ -240,7 +244,9 @@ def test_all_that_is_asked_is_as_specified():
                 api.exec(box, "true")
                 for verb in ("pause", "resume", "stop", "start", "pause", "stop"):
                     api.post(f"{PATH}/{box}/{verb}")
+        remote_volumes.exercise(serve_alone(account))
         assert account.proxy.refused == []
+        assert {"POST /volumes", "GET /volumes", "DELETE /volumes/{volumeID}"} <= asked, asked
         assert {"POST /sandboxes", "GET /sandboxes/{sandboxID}", "DELETE /sandboxes/{sandboxID}", "POST /sandboxes/{sandboxID}/pause",
                 "POST /sandboxes/{sandboxID}/connect", "GET /v2/sandboxes", "POST /files", "/process.Process/Start"} <= asked, asked
     finally:
