@@ -33,6 +33,8 @@ export interface Sandbox {
   isolation: string;
   /** why it is at this provider: what named it, or the routing rule, and why providers before it were not taken or failed; null: there was no choice */
   placed: string | null;
+  /** where the provider runs it; null: on this machine */
+  place: SandboxPlace | null;
   /** what its provider cannot do; such calls answer 501 */
   unsupported: string[];
   region: string;
@@ -79,6 +81,16 @@ export interface Sandbox {
   version: number;
 }
 
+/** Where the provider runs a sandbox */
+export interface SandboxPlace {
+  /** of the cluster; null: no node has taken it yet, or there is no cluster */
+  node: string | null;
+  /** name of the pod, or id of the sandbox in the account */
+  object: string | null;
+  /** of the account */
+  region: string | null;
+}
+
 /** Limits in effect */
 export interface Resources {
   /** vCPUs */
@@ -119,13 +131,15 @@ export interface SandboxEgress {
   mode?: "enforce" | "ask" | "watch";
 }
 
-/** What happens to HTTPS requests of a sandbox */
+/** What happens to requests of a sandbox */
 export interface CredentialRule {
   /** In logs and errors; unique */
   id?: string;
   /** A name, or *. and a name */
   host: string;
-  /** 443 */
+  /** http: requests without TLS; the credential can be read on the network */
+  scheme?: "https" | "http";
+  /** 443, or 80 with the scheme http */
   port?: number;
   /** Which requests; none: all */
   match?: CredentialMatch;
@@ -2309,6 +2323,8 @@ export interface Provider {
   accelerator: string | null;
   /** why it is that accelerator */
   accelerator_because: string | null;
+  /** null: it runs none before they are asked for */
+  warm: ProviderWarm | null;
   /** since the server started */
   creates: number;
   /** creates that the provider failed */
@@ -2320,6 +2336,19 @@ export interface Provider {
   last_error: string | null;
   /** time of the last error */
   failed_at: string | null;
+}
+
+/** Sandboxes that the provider runs before they are asked for */
+export interface ProviderWarm {
+  /** run, and wait for a create */
+  ready: number;
+  starting: number;
+  /** kubernetes_warm_pods of each shape that was asked for lately */
+  wanted: number;
+  /** creates that got one since the server started */
+  hits: number;
+  /** creates for which none was ready */
+  misses: number;
 }
 
 /** A provider that every server on this store opens */

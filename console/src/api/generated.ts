@@ -628,10 +628,11 @@ export interface CredentialPresetMarker {
   env: string;
   value: string;
 }
-/** What happens to HTTPS requests of a sandbox */
+/** What happens to requests of a sandbox */
 export interface CredentialRule {
   id?: string;
   host: string;
+  scheme?: "https" | "http";
   port?: number;
   match?: CredentialMatch;
   action: "inject" | "allow" | "deny";
@@ -1801,6 +1802,7 @@ export interface Provider {
   slow: boolean;
   accelerator: string | null;
   accelerator_because: string | null;
+  warm: ProviderWarm | null;
   creates: number;
   failures: number;
   p50_ms: number;
@@ -1852,6 +1854,14 @@ export interface ProviderRemoved {
 /** Settings and secrets of a provider that was added at run time */
 export interface ProviderSet {
   settings: Record<string, string>;
+}
+/** Sandboxes that the provider runs before they are asked for */
+export interface ProviderWarm {
+  ready: number;
+  starting: number;
+  wanted: number;
+  hits: number;
+  misses: number;
 }
 /** The providers of this server in the order in which they are tried */
 export interface Providers {
@@ -2047,6 +2057,7 @@ export interface Sandbox {
   provider: string;
   isolation: string;
   placed: string | null;
+  place: SandboxPlace | null;
   unsupported: string[];
   region: string;
   project: string;
@@ -2226,6 +2237,12 @@ export interface SandboxOrigin {
 /** How long to suspend the idle timeout */
 export interface SandboxPersist {
   hours: number;
+}
+/** Where the provider runs a sandbox */
+export interface SandboxPlace {
+  node: string | null;
+  object: string | null;
+  region: string | null;
 }
 /** The sandbox that the request would make, with dry_run=true; nothing was made */
 export interface SandboxPlan {

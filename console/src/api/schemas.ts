@@ -194,7 +194,8 @@ export const credentialPathMatchSchema = {
 export const credentialRuleSchema = {
   id: {"type":"string","description":"In logs and errors; unique","maxLength":63,"example":"github-api"},
   host: {"type":"string","description":"A name, or *. and a name","maxLength":253,"example":"api.github.com"},
-  port: {"type":"integer","description":"443","minimum":0,"maximum":65535},
+  scheme: {"type":"string","description":"http: requests without TLS; the credential can be read on the network","enum":["https","http"]},
+  port: {"type":"integer","description":"443, or 80 with the scheme http","minimum":0,"maximum":65535},
   match: {"type":"object","description":"Which requests; none: all"},
   action: {"type":"string","description":"What happens to the request","enum":["inject","allow","deny"]},
   inject: {"type":"array","description":"What is put into the request","maxItems":32},

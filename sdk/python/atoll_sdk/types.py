@@ -41,6 +41,8 @@ class Sandbox(TypedDict):
     isolation: str
     # why it is at this provider: what named it, or the routing rule, and why providers before it were not taken or failed; null: there was no choice
     placed: str | None
+    # where the provider runs it; null: on this machine
+    place: SandboxPlace | None
     # what its provider cannot do; such calls answer 501
     unsupported: list[str]
     region: str
@@ -87,6 +89,17 @@ class Sandbox(TypedDict):
     version: int
 
 
+class SandboxPlace(TypedDict):
+    """Where the provider runs a sandbox"""
+
+    # of the cluster; null: no node has taken it yet, or there is no cluster
+    node: str | None
+    # name of the pod, or id of the sandbox in the account
+    object: str | None
+    # of the account
+    region: str | None
+
+
 class Resources(TypedDict):
     """Limits in effect"""
 
@@ -131,13 +144,15 @@ class SandboxEgress(TypedDict):
 
 
 class CredentialRule(TypedDict):
-    """What happens to HTTPS requests of a sandbox"""
+    """What happens to requests of a sandbox"""
 
     # In logs and errors; unique
     id: NotRequired[str]
     # A name, or *. and a name
     host: str
-    # 443
+    # http: requests without TLS; the credential can be read on the network
+    scheme: NotRequired[Literal["https", "http"]]
+    # 443, or 80 with the scheme http
     port: NotRequired[int]
     # Which requests; none: all
     match: NotRequired[CredentialMatch]
@@ -2435,6 +2450,8 @@ class Provider(TypedDict):
     accelerator: str | None
     # why it is that accelerator
     accelerator_because: str | None
+    # null: it runs none before they are asked for
+    warm: ProviderWarm | None
     # since the server started
     creates: int
     # creates that the provider failed
@@ -2446,6 +2463,20 @@ class Provider(TypedDict):
     last_error: str | None
     # time of the last error
     failed_at: str | None
+
+
+class ProviderWarm(TypedDict):
+    """Sandboxes that the provider runs before they are asked for"""
+
+    # run, and wait for a create
+    ready: int
+    starting: int
+    # kubernetes_warm_pods of each shape that was asked for lately
+    wanted: int
+    # creates that got one since the server started
+    hits: int
+    # creates for which none was ready
+    misses: int
 
 
 class ProviderAdd(TypedDict):
