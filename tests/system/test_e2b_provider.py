@@ -141,7 +141,7 @@ def test_rules_of_the_network_are_those_of_the_account(api, account):
 @pytest.mark.smoke
 def test_what_the_service_lacks_is_refused_by_name(api, box):
     assert "keeps snapshots only for its first provider" in refused(api.post, f"{PATH}/{box}/snapshot", {}).message
-    assert {"keep volumes", "limit resources", "make templates"} <= set(show(api, box)["unsupported"])
+    assert {"limit resources", "limit the disk", "make templates"} <= set(show(api, box)["unsupported"])
 
 
 # ---- snapshots: the first provider of a server keeps them ----
