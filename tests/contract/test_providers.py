@@ -2,6 +2,7 @@
 """The contract of provider/provider.h, asked of every provider by the C suite in provider/: here it
 is built, run once, and each of its checks reported as a test."""
 
+import functools
 import os
 import re
 import subprocess
@@ -47,7 +48,15 @@ def docker(asked, tmp_path_factory):
         daemon.remove()
 
 
+@functools.cache
+def build_contract():
+    """`./dev test` builds the programs of an installation only."""
+    built = subprocess.run(["ninja", "-C", atoll.BUILD, TARGET], capture_output=True, text=True)
+    assert built.returncode == 0, built.stdout[-2000:]
+
+
 def run_contract(environment):
+    build_contract()
     programs = [atoll.BUILD / name for name in ("atoll-broker", "atoll-agent", "atoll-image", "atoll-task", "atoll-launch")]
     return subprocess.run([atoll.BUILD / TARGET, *programs], capture_output=True, text=True, timeout=600,
                           env={**os.environ, **environment, "CMOCKA_MESSAGE_OUTPUT": "stdout"})
@@ -97,8 +106,6 @@ def functions(asked, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def outcome(asked, docker, microvm, remote, functions):
-    built = subprocess.run(["ninja", "-C", atoll.BUILD, TARGET], capture_output=True, text=True)
-    assert built.returncode == 0, built.stdout[-2000:]
     return run_contract({"CONTRACT_ONLY": ",".join(asked), **docker[0], **microvm[0], **remote, **functions})
 
 
