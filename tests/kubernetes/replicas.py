@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The servers of deploy/kubernetes on a cluster of one node, over a PostgreSQL of this machine, and what a cluster has beside: a
-service's address for the API server, and clients that go to any server that is ready."""
+"""The servers of deploy/kubernetes on a cluster of one node, over a PostgreSQL of this machine, and what a cluster has beside: addresses
+of services, and clients that go to any server that is ready."""
 
 import contextlib
 import http.client
@@ -14,6 +14,8 @@ import string
 import subprocess
 import tempfile
 import threading
+
+import pytest
 
 import atoll
 import kubernetes_cluster
@@ -53,11 +55,22 @@ def cluster():
     return made
 
 
+def import_image(on):
+    """Built from the Debian package, unless an archive is named."""
+    archive = os.environ.get("ATOLL_IMAGE_ARCHIVE")
+    if not archive:
+        if not list((atoll.ROOT / "build-package").glob("atoll_*.deb")):
+            pytest.skip("the packages are not built: run './dev package'")
+        archive = str(atoll.ROOT / "build-package/atoll-image.tar")
+        subprocess.run([atoll.ROOT / "deploy/image/build", "--name", IMAGE, "--out", archive], check=True)
+    on.ctr("images", "import", archive)
+
+
 class Database(postgres.Postgres):
     """It listens to pods, too."""
 
     def __init__(self):
-        self.port = kubernetes_cluster.free_port()
+        self.port = atoll.free_port()
         super().__init__()
 
     def start(self):
@@ -73,21 +86,29 @@ class Database(postgres.Postgres):
 
 
 class ServiceAddress:
-    """What kube-proxy makes of the service 'kubernetes': its address leads to the API server."""
+    """What kube-proxy makes of a service: a connection to its address leads to where `find` says, or is closed."""
 
-    def __init__(self, address, port):
-        self.address, self.port = address, port
+    def __init__(self, address, port, find):
+        self.address, self.find = address, find
         subprocess.run(["ip", "address", "add", f"{address}/32", "dev", "lo"], check=False, capture_output=True)
-        self.listener = socket.create_server((address, 443))
+        self.listener = socket.create_server((address, port))
         threading.Thread(target=self.accept, daemon=True).start()
 
     def accept(self):
         with contextlib.suppress(OSError):
             while True:
                 client, _ = self.listener.accept()
-                server = socket.create_connection(("127.0.0.1", self.port))
-                for one, other in ((client, server), (server, client)):
-                    threading.Thread(target=self.copy, args=(one, other), daemon=True).start()
+                threading.Thread(target=self.join, args=(client,), daemon=True).start()
+
+    def join(self, client):
+        try:
+            server = socket.create_connection(self.find(), timeout=10)
+        except (OSError, LookupError):
+            client.close()
+            return
+        server.settimeout(None)
+        for one, other in ((client, server), (server, client)):
+            threading.Thread(target=self.copy, args=(one, other), daemon=True).start()
 
     @staticmethod
     def copy(source, target):
@@ -105,8 +126,8 @@ class ServiceAddress:
 class Deployment:
     """The manifests, applied; `key` is the first API key."""
 
-    def __init__(self, on, database):
-        self.cluster, self.database = on, database
+    def __init__(self, on):
+        self.cluster = on
         self.key = "atoll_" + letters(40)
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="atoll-manifests-"))
 
@@ -123,8 +144,7 @@ class Deployment:
             path.write_text(path.read_text().replace("atoll:0.1.0", IMAGE).replace("debian:12", "test.local/base:1"))
         return self.folder
 
-    def make_secret(self, host):
-        store = f"postgresql://postgres@{host}:{self.database.port}/postgres"
+    def make_secret(self, store):
         self.kubectl("create", "secret", "generic", "atoll", "-n", NAMESPACE, f"--from-literal=store={store}",
                      f"--from-literal=admin.key={self.key}",
                      f"--from-literal=secret.key={letters(8)} {secrets.token_hex(32)}\n")
@@ -132,9 +152,9 @@ class Deployment:
     def pods(self):
         return self.cluster.api.get(f"/api/v1/namespaces/{NAMESPACE}/pods?labelSelector=app.kubernetes.io/name%3Datoll")["items"]
 
-    def addresses(self):
-        """Of servers that are ready: what the service's clients are sent to."""
-        status, found = self.cluster.api.call("GET", f"/api/v1/namespaces/{NAMESPACE}/endpoints/atoll")
+    def addresses(self, service="atoll"):
+        """Of pods that are ready: what the service's clients are sent to."""
+        status, found = self.cluster.api.call("GET", f"/api/v1/namespaces/{NAMESPACE}/endpoints/{service}")
         found = found.get("subsets") or [] if status == 200 else []
         return [(address["ip"], subset["ports"][0]["port"]) for subset in found for address in subset.get("addresses") or []]
 

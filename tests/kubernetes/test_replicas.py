@@ -2,8 +2,6 @@
 """The manifests of deploy/kubernetes, applied as they are: two servers that serve each sandbox, while one is killed."""
 
 import json
-import os
-import subprocess
 import sys
 import threading
 import time
@@ -22,17 +20,6 @@ pytestmark = pytest.mark.needs_root
 PATH = "/api/sandbox/instances"
 
 
-def import_image(cluster):
-    """Built from the Debian package, unless an archive is named."""
-    archive = os.environ.get("ATOLL_IMAGE_ARCHIVE")
-    if not archive:
-        if not list((atoll.ROOT / "build-package").glob("atoll_*.deb")):
-            pytest.skip("the packages are not built: run './dev package'")
-        archive = str(atoll.ROOT / "build-package/atoll-image.tar")
-        subprocess.run([atoll.ROOT / "deploy/image/build", "--name", replicas.IMAGE, "--out", archive], check=True)
-    cluster.ctr("images", "import", archive)
-
-
 @pytest.fixture(scope="module")
 def deployed():
     if not postgres.programs():
@@ -41,13 +28,13 @@ def deployed():
         pytest.skip("kubectl not found: run tests/kubernetes_build.sh")
     cluster = replicas.cluster()
     database = replicas.Database()
-    service = replicas.ServiceAddress(cluster.services, cluster.port)
-    deployment = replicas.Deployment(cluster, database)
+    service = replicas.ServiceAddress(cluster.services, 443, lambda: ("127.0.0.1", cluster.port))
+    deployment = replicas.Deployment(cluster)
     try:
-        import_image(cluster)
+        replicas.import_image(cluster)
         folder = deployment.manifests()
         deployment.kubectl("apply", "-f", folder / "00-namespace.yaml")
-        deployment.make_secret(cluster.services)
+        deployment.make_secret(f"postgresql://postgres@{cluster.services}:{database.port}/postgres")
         deployment.kubectl("apply", "-f", folder)
         atoll.wait_for(lambda: len(deployment.addresses()) == 2, 180, "two servers that are ready")
         yield deployment
