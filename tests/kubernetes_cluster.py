@@ -10,7 +10,6 @@ import os
 import pathlib
 import re
 import shutil
-import socket
 import ssl
 import subprocess
 import tempfile
@@ -48,12 +47,6 @@ def reason(node=True):
     if missing:
         return f"{', '.join(missing)} not found: run tests/kubernetes_build.sh, and install etcd-server, containerd, umoci and skopeo"
     return None
-
-
-def free_port():
-    with contextlib.closing(socket.socket()) as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class Api:
@@ -106,10 +99,11 @@ class Cluster:
         self.pki = self.dir / "pki"
         self.node = node
         self.parts = {}
-        self.port, self.etcd_port, self.etcd_peer = free_port(), free_port(), free_port()
+        self.port, self.etcd_port, self.etcd_peer = atoll.free_port(), atoll.free_port(), atoll.free_port()
         self.api = Api(self)
         self.kubeconfig = self.dir / "admin.conf"
         self.provisioner = None
+        self.groups_before = set(pod_groups())
         self.sysctls = [(name, (pathlib.Path("/proc/sys") / name.replace(".", "/")).read_text()) for name in SYSCTLS]
         for name in ("pki", "etcd", "kubelet", "cni", "log", "volumes"):
             (self.dir / name).mkdir()
@@ -201,8 +195,8 @@ current-context: here
         admin = f"--kubeconfig={self.kubeconfig}"
         self.run("kube-controller-manager", admin, f"--service-account-private-key-file={self.pki}/accounts.key",
                  f"--root-ca-file={self.pki}/ca.crt", "--leader-elect=false", "--bind-address=127.0.0.1", "--port=0",
-                 f"--secure-port={free_port()}", "--pvclaimbinder-sync-period=1s")
-        self.run("kube-scheduler", admin, "--leader-elect=false", "--bind-address=127.0.0.1", "--port=0", f"--secure-port={free_port()}")
+                 f"--secure-port={atoll.free_port()}", "--pvclaimbinder-sync-period=1s")
+        self.run("kube-scheduler", admin, "--leader-elect=false", "--bind-address=127.0.0.1", "--port=0", f"--secure-port={atoll.free_port()}")
         self.start_containerd()
         self.import_images()
         self.write_kubelet()
@@ -258,7 +252,7 @@ disabled_plugins = [{unused}]
 
     def write_kubelet(self):
         (self.dir / "kubelet.yaml").write_text(json.dumps({
-            "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration", "address": "127.0.0.1", "port": free_port(),
+            "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration", "address": "127.0.0.1", "port": atoll.free_port(),
             "healthzPort": 0, "readOnlyPort": 0, "cgroupDriver": "cgroupfs", "failSwapOn": False, "clusterDNS": [], "resolvConf": "",
             "authentication": {"anonymous": {"enabled": False}, "x509": {"clientCAFile": f"{self.pki}/ca.crt"}, "webhook": {"enabled": False}},
             "authorization": {"mode": "AlwaysAllow"}, "tlsCertFile": f"{self.pki}/kubelet.crt", "tlsPrivateKeyFile": f"{self.pki}/kubelet.key",
@@ -307,6 +301,10 @@ disabled_plugins = [{unused}]
             subprocess.run(["umount", "-l", path], check=False)
         for name in namespaces:
             subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
+        for group in set(pod_groups()) - self.groups_before:
+            for folder, _, _ in os.walk(group, topdown=False):
+                with contextlib.suppress(OSError):
+                    os.rmdir(folder)
         for name, value in self.sysctls:
             with contextlib.suppress(OSError):
                 (pathlib.Path("/proc/sys") / name.replace(".", "/")).write_text(value)
@@ -321,6 +319,11 @@ disabled_plugins = [{unused}]
             if told.returncode == 0:
                 found |= named_namespaces(json.loads(told.stdout).get("Spec") or {})
         return sorted(found)
+
+
+def pod_groups():
+    """The cgroups in which a kubelet puts its pods, of each hierarchy."""
+    return pathlib.Path("/sys/fs/cgroup").glob("*/kubepods")
 
 
 def named_namespaces(spec):
