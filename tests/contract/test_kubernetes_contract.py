@@ -27,7 +27,7 @@ def check_contract(cluster, **environment):
                         "CONTRACT_KUBERNETES_NAMESPACE": SPACE, **environment})
     results = re.findall(r"^\[\s*(OK|FAILED)\s*\] kubernetes: (\w+)$", run.stdout, re.M)
     failed = sorted({name for word, name in results if word == "FAILED"})
-    assert not failed, f"{failed}\n{run.stdout[-3000:]}"
+    assert not failed, f"{failed}\n{run.stdout[-3000:]}\n{run.stderr[-3000:]}"
     assert len(results) >= 15 and run.returncode == 0, run.stdout[-2000:] + run.stderr[-2000:]
     assert kubernetes_cluster.is_empty_soon(cluster, SPACE)
     return {name for _, name in results}
