@@ -3,6 +3,7 @@
 cut, 429 is obeyed. The tests write what a node would: pods never run here."""
 
 import contextlib
+import json
 import re
 import threading
 
@@ -14,6 +15,7 @@ import kubernetes_front
 
 pytestmark = pytest.mark.needs_root
 SPACE = "atoll-api"
+CLAIMS = f"/api/v1/namespaces/{SPACE}/persistentvolumeclaims"
 POLICIES = f"/apis/networking.k8s.io/v1/namespaces/{SPACE}/networkpolicies"
 
 
@@ -110,3 +112,25 @@ def test_a_429_is_obeyed(server, cluster, front):
     posts = [at for at, target in front.seen[begun:] if target == f"POST {POLICIES}"]
     assert len(posts) == 2 and 0.9 <= posts[1] - posts[0] < 6, posts
     assert kubernetes_cluster.is_empty_soon(cluster, SPACE)
+
+
+def test_a_home_that_has_been_deleted_is_not_taken(cluster, front):
+    there = kubernetes_front.answer(409, "AlreadyExists", "it is there already")
+    leaving = json.dumps({"kind": "PersistentVolumeClaim", "metadata": {"deletionTimestamp": "2026-11-28T00:00:00Z"}}).encode()
+    front.faults += [(f"POST {CLAIMS}", [there, there]), (f"GET {CLAIMS}/", [
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(leaving), leaving)])]
+    chosen = kubernetes_cluster.options(cluster, SPACE, kubernetes_config=str(front.config))
+    server = atoll.Server(flags=["--providers", f"pods=kubernetes:{chosen}"]).start()
+    try:
+        end = create_apart(server)
+        name = pending_pod(cluster)
+        asked = [target.split("?")[0] for target in front.asked(f"(POST {CLAIMS}|GET {CLAIMS}/)")]
+        claim, get = f"POST {CLAIMS}", f"GET {CLAIMS}/{name}"
+        assert asked == [claim, get, claim, get, claim], asked
+        fail_pod(cluster, name)
+        assert "Evicted" in end().message
+        # What the cluster's controller does when no pod uses the claim.
+        cluster.api.call("PATCH", f"{CLAIMS}/{name}", {"metadata": {"finalizers": None}}, "application/merge-patch+json")
+        assert kubernetes_cluster.is_empty_soon(cluster, SPACE)
+    finally:
+        server.remove_all()

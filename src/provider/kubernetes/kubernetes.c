@@ -27,6 +27,7 @@
 #define GRACE_S 1
 #define CHANGE_TRIES_MAX 6
 #define CHANGE_PAUSE_MS 50 /* before a second try; doubles */
+#define CLAIM_PAUSE_MS 100
 #define CONFLICT 409
 
 static const int gone_is_fine[] = {404, 0};
@@ -170,6 +171,24 @@ int kubernetes_make_policy(struct remote *r, const struct pod_wish *wish, int64_
 	return put_policy(r, wish->name, buf_span(&body), deadline, err);
 }
 
+/* 1: the claim has been deleted, and is there until the cluster has seen that no pod uses it, or is
+ * gone by now. */
+static int is_claim_leaving(struct remote *r, const char *name, int64_t deadline, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const struct json_value *object;
+	const struct remote_call call = {.method = "GET",
+	                                 .path = kubernetes_path(r, &arena, OBJECT_CLAIM, name),
+	                                 .accepted = gone_is_fine,
+	                                 .deadline = deadline};
+
+	if (remote_call_load(r, &call, &arena, &object, err) < 0)
+		return -1;
+	return strcmp(json_get_text(object, "kind", ""), "PersistentVolumeClaim") != 0 ||
+	       *json_get_text(json_get(object, "metadata"), "deletionTimestamp", "");
+}
+
+/* A pod that names a claim which leaves would wait for it forever. */
 int kubernetes_make_claim(struct remote *r, const struct pod_wish *wish, int64_t deadline,
                           struct error *err)
 {
@@ -178,7 +197,19 @@ int kubernetes_make_claim(struct remote *r, const struct pod_wish *wish, int64_t
 	if (!kubernetes_keeps_home(as_kubernetes(r)->options))
 		return 0;
 	kubernetes_write_claim(r, &body, wish);
-	return kubernetes_post(r, OBJECT_CLAIM, buf_span(&body), deadline, err) < 0 ? -1 : 0;
+	for (;;) {
+		int status = kubernetes_post(r, OBJECT_CLAIM, buf_span(&body), deadline, err);
+
+		if (status > 0)
+			status = is_claim_leaving(r, wish->name, deadline, err);
+		if (status <= 0)
+			return status;
+		if (clock_monotonic_ms() >= deadline || as_kubernetes(r)->is_closing)
+			return FAIL(err, ERROR_TIMEOUT,
+			            "provider '%s': the deleted claim '%s' is not gone yet",
+			            r->name, wish->name);
+		kubernetes_follow_pause(as_kubernetes(r), CLAIM_PAUSE_MS);
+	}
 }
 
 /* The answer to the call that made it was lost, and the call was sent again: owner and epoch are
