@@ -119,6 +119,8 @@ class ServiceAddress:
             target.shutdown(socket.SHUT_WR)
 
     def close(self):
+        # A thread that waits in accept() would keep the socket, and the next test could not bind the address.
+        self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
         subprocess.run(["ip", "address", "del", f"{self.address}/32", "dev", "lo"], check=False, capture_output=True)
 
