@@ -94,7 +94,7 @@ const struct tool create_sandbox_tool = {
         .input = &create_input,
         .output = &sandbox_item,
         .class = TOOL_RUNS,
-        .flags = TOOL_NO_SANDBOX,
+        .flags = TOOL_NO_SANDBOX | TOOL_MAKES_ONE,
         .call = create_call,
 };
 

@@ -55,6 +55,7 @@ enum tool_flag {
 	TOOL_ENDS_OWN = 1 << 4,     /* needs no approval, and may end what the caller began */
 	TOOL_ALONE = 1 << 5,        /* of use in an ephemeral call without a workspace */
 	TOOL_OF_WORKSPACE = 1 << 6, /* of use in an ephemeral call with one */
+	TOOL_MAKES_ONE = 1 << 7,    /* makes a sandbox: a budget can refuse it */
 };
 
 enum tool_content_kind { TOOL_TEXT, TOOL_IMAGE, TOOL_AUDIO, TOOL_RESOURCE };

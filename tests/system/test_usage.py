@@ -324,7 +324,7 @@ def test_calls_of_what_has_spent_its_budget_are_refused_and_no_others(metered, s
         # Other ways to spend are closed, too; reading and ending are not.
         for method, path, body in (("POST", PATH, {"internet": False}), ("POST", "/v1/tools/bash", {"sandboxId": box, "input": {"command": "true"}}),
                                    ("POST", f"{PATH}/{box}/start", None), ("POST", f"{PATH}/{box}/windows/main/run", {"command": "true"}),
-                                   ("POST", f"{PATH}/{box}/fork", {})):
+                                   ("POST", f"{PATH}/{box}/fork", {}), ("POST", "/v1/tools/create_sandbox", {"input": {"internet": False}})):
             with pytest.raises(atoll.ApiError) as error:
                 api.call(method, path, body, mine)
             assert is_refused(error.value, scope, "r/1"), path

@@ -297,9 +297,11 @@ int tools_open_call(struct request *rq, const struct tool *tool, const struct to
 		return -1;
 	if (tool && tool->flags & TOOL_NO_SANDBOX && request_may_call(rq, &none, err) < 0)
 		return -1;
+	api_set_conversation(rq, which->conversation);
+	if (tool && tool->flags & TOOL_MAKES_ONE && api_check_budgets(rq, err) < 0)
+		return -1;
 	if (tool && tool->flags & TOOL_NO_SANDBOX)
 		return set_guard(rq, which->config, ret, err);
-	api_set_conversation(rq, which->conversation);
 	((struct api_caller *)rq->caller)->reason = tool ? tool->reason : USAGE_FILE_OPS;
 	if (open_target(rq, which, ret_target, err) < 0 || api_describe_use(rq, &use, err) < 0)
 		return -1;
