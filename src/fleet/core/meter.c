@@ -40,8 +40,6 @@ static struct meter_use *add_use(struct meter *m, const struct fleet_use *use)
 {
 	struct meter_use *u;
 
-	if (m->count == METER_USES_MAX)
-		return &m->uses[METER_USES_MAX - 1];
 	if (m->count == m->capacity) {
 		m->capacity = m->capacity ? 2 * m->capacity : 1;
 		m->uses = realloc(m->uses, m->capacity * sizeof(*m->uses));
@@ -56,12 +54,29 @@ static struct meter_use *add_use(struct meter *m, const struct fleet_use *use)
 	return u;
 }
 
-static struct meter_use *find_use(struct meter *m, const struct fleet_use *use)
+/* NULL: it is not there, and `most` uses are. */
+static struct meter_use *find_or_add(struct meter *m, const struct fleet_use *use, unsigned most)
 {
 	for (unsigned i = 0; i < m->count; i++)
 		if (is_same(&m->uses[i], use))
 			return &m->uses[i];
-	return add_use(m, use);
+	return m->count < most ? add_use(m, use) : NULL;
+}
+
+/* Callers choose conversations and runs: with many of them, they must not have their calls charged
+ * to another caller's use. */
+static struct meter_use *find_use(struct meter *m, const struct fleet_use *use)
+{
+	struct fleet_use less = *use;
+	struct meter_use *found = find_or_add(m, &less, METER_USES_MAX);
+
+	less.conversation = NULL;
+	if (!found)
+		found = find_or_add(m, &less, METER_RUNS_MAX);
+	less.run = NULL;
+	if (!found)
+		found = find_or_add(m, &less, METER_KEYS_MAX);
+	return found ? found : &m->uses[METER_KEYS_MAX - 1];
 }
 
 unsigned meter_begin(struct meter *m, const struct fleet_use *use)

@@ -11,8 +11,11 @@
 
 struct fleet_use;
 
-/* Further uses are counted under the last of these. */
+/* Uses that are told apart. Further ones count without their conversation, then without their run,
+ * too, and at last for the newest key. */
 #define METER_USES_MAX 32
+#define METER_RUNS_MAX (METER_USES_MAX + 32)
+#define METER_KEYS_MAX (METER_RUNS_MAX + 64)
 
 struct meter_use {
 	char key_id[ID_SIZE + 1];

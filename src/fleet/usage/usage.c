@@ -182,7 +182,7 @@ static void add_rows(struct writing *w, struct usage_part *part, const struct us
 	size_t uses = meter->count > 0 ? meter->count : 1;
 	struct usage_record *rows =
 	        ARENA_ARRAY(&w->arena, struct usage_record, piece_count * uses + 1);
-	int64_t weights[METER_USES_MAX] = {0}, ms[METER_USES_MAX], cpu_us[METER_USES_MAX];
+	int64_t weights[METER_KEYS_MAX] = {0}, ms[METER_KEYS_MAX], cpu_us[METER_KEYS_MAX];
 	int64_t used_us = sample_cpu(w, part);
 
 	for (unsigned i = 0; i < meter->count; i++)

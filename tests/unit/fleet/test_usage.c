@@ -22,7 +22,7 @@ static void let_pass(int64_t ms)
 		;
 }
 
-#define METER_MAX 32
+#define METER_MAX 64 /* runs */
 
 /* A vCPU costs a dollar a second from now on. */
 static void set_prices(struct harness *h)
@@ -166,7 +166,7 @@ static void more_users_than_the_meter_tells_apart_lose_no_time(void **state)
 {
 	struct harness *h = *state;
 	struct sandbox_record r = create(h);
-	struct fleet_hold holds[40] = {{0}};
+	struct fleet_hold holds[80] = {{0}};
 	struct usage_sums sums;
 	int64_t total = 0;
 
@@ -184,6 +184,32 @@ static void more_users_than_the_meter_tells_apart_lose_no_time(void **state)
 	assert_in_range(total, 100, 3000);
 	for (unsigned i = 0; i < COUNT_OF(holds); i++)
 		fleet_unhold(&holds[i]);
+}
+
+/* What one caller makes up must not be charged to another one. */
+static void many_conversations_or_runs_do_not_hide_a_use(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record r = create(h);
+	struct fleet_hold holds[100] = {{0}}, other = {0};
+	struct usage_sums sums;
+
+	(void)sum(h, USAGE_BY_RUN);
+	for (unsigned i = 0; i < COUNT_OF(holds); i++) {
+		const char *text = arena_format(&h->arena, "made-up-%u", i);
+		const char *run = i < COUNT_OF(holds) / 2 ? "flood" : text;
+
+		hold(h, r.id, &(struct fleet_use){"k1", run, USAGE_AGENT_RUN, text}, &holds[i]);
+	}
+	hold(h, r.id, &(struct fleet_use){"k2", "honest", USAGE_AGENT_RUN, "talk"}, &other);
+	let_pass(400);
+	sums = sum(h, USAGE_BY_RUN);
+	assert_true(active_ms_of(&sums, "flood") >= 60);
+	sums = sum(h, USAGE_BY_KEY);
+	assert_true(active_ms_of(&sums, "k2") > 0);
+	for (unsigned i = 0; i < COUNT_OF(holds); i++)
+		fleet_unhold(&holds[i]);
+	fleet_unhold(&other);
 }
 
 static void a_server_that_goes_away_and_comes_back_neither_loses_nor_doubles_time(void **state)
@@ -487,6 +513,7 @@ int main(void)
 	                EACH(what_goes_on_from_one_write_to_the_next_is_counted_in_both),
 	                EACH(who_used_a_sandbox_is_known_after_it_is_gone),
 	                EACH(more_users_than_the_meter_tells_apart_lose_no_time),
+	                EACH(many_conversations_or_runs_do_not_hide_a_use),
 	                EACH(a_server_that_goes_away_and_comes_back_neither_loses_nor_doubles_time),
 	                EACH(who_asks_all_the_time_does_not_keep_the_tick_from_sampling),
 	                EACH(stopped_time_is_free),
