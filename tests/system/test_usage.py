@@ -321,10 +321,12 @@ def test_calls_of_what_has_spent_its_budget_are_refused_and_no_others(metered, s
         raw = api.raw("POST", f"{PATH}/{box}/exec", {"command": "true"}, mine)
         assert raw.status == 402 and 0 < int(raw.headers["Retry-After"]) <= 24 * 3600 + 1
         assert spend(api, box, 0, **theirs)["exit_code"] == 0 and spend(api, box, 0)["exit_code"] == 0
+        snapshot = api.post(f"{PATH}/{box}/snapshot", {})["id"]
         # Other ways to spend are closed, too; reading and ending are not.
         for method, path, body in (("POST", PATH, {"internet": False}), ("POST", "/v1/tools/bash", {"sandboxId": box, "input": {"command": "true"}}),
                                    ("POST", f"{PATH}/{box}/start", None), ("POST", f"{PATH}/{box}/windows/main/run", {"command": "true"}),
-                                   ("POST", f"{PATH}/{box}/fork", {}), ("POST", "/v1/tools/create_sandbox", {"input": {"internet": False}})):
+                                   ("POST", f"{PATH}/{box}/fork", {}), ("POST", "/v1/tools/create_sandbox", {"input": {"internet": False}}),
+                                   ("POST", f"/api/sandbox/snapshots/{snapshot}/restore", {"new": True}), ("POST", f"{PATH}/{box}/reset", None)):
             with pytest.raises(atoll.ApiError) as error:
                 api.call(method, path, body, mine)
             assert is_refused(error.value, scope, "r/1"), path

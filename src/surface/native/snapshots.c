@@ -476,7 +476,8 @@ static int snapshot_restore(struct request *rq, const void *body, struct reply *
 	                                      .user_id = api_user_id(rq)};
 	struct fleet_restored restored;
 
-	if (fleet_snapshot_restore_as(api_of(rq)->fleet, rq->arena, &ref, &request, &restored,
+	if (api_check_budgets(rq, err) < 0 ||
+	    fleet_snapshot_restore_as(api_of(rq)->fleet, rq->arena, &ref, &request, &restored,
 	                              err) < 0)
 		return -1;
 	reply_status(reply, restored.is_new ? 201 : 200);
@@ -489,7 +490,8 @@ static int sandbox_reset(struct request *rq, UNUSED const void *body, struct rep
 	const struct fleet_ref ref = path_snapshot_ref(rq);
 	struct sandbox_record r;
 
-	if (fleet_reset(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0)
+	if (api_check_budgets(rq, err) < 0 ||
+	    fleet_reset(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0)
 		return -1;
 	return sandbox_reply(rq, reply, &r);
 }
