@@ -96,6 +96,20 @@ static void note_failure(struct egress_connection *c, enum decision_code code, c
 	c->failure_why = why;
 }
 
+/* The proxy has further addresses, or it fails for all addresses of the host. */
+static void note_no_connection(struct egress_connection *c, const char *why)
+{
+	if (!has_proxy(c)) {
+		note_failure(c, DECISION_UPSTREAM_UNREACHABLE, why);
+		return;
+	}
+	note_failure(c, DECISION_UPSTREAM_PROXY_UNREACHABLE, "the proxy does not answer");
+	if (++c->next_proxy == c->proxies.count)
+		c->next_address = c->addresses.count;
+	else
+		c->next_address--;
+}
+
 /* Connects to the checked address; the name is not looked up twice. */
 static void connect_take_envelope(struct egress_connection *c)
 {
@@ -109,26 +123,14 @@ static void connect_take_envelope(struct egress_connection *c)
 		if (try_address(c, address) == 0)
 			return;
 		drop_attempt(c);
-		note_failure(c,
-		             has_proxy(c) ? DECISION_UPSTREAM_PROXY_UNREACHABLE
-		                          : DECISION_UPSTREAM_UNREACHABLE,
-		             "no connection can be made");
+		note_no_connection(c, "no connection can be made");
 	}
 	end_attempts(c);
 }
 
-/* The proxy has further addresses, or it fails for all addresses of the host. */
 static void fail_connecting(struct egress_connection *c)
 {
-	if (!has_proxy(c)) {
-		note_failure(c, DECISION_UPSTREAM_UNREACHABLE, "no address of the name answers");
-	} else {
-		note_failure(c, DECISION_UPSTREAM_PROXY_UNREACHABLE, "the proxy does not answer");
-		if (++c->next_proxy == c->proxies.count)
-			c->next_address = c->addresses.count;
-		else
-			c->next_address--;
-	}
+	note_no_connection(c, "no address of the name answers");
 	connect_take_envelope(c);
 }
 

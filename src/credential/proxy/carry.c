@@ -418,10 +418,12 @@ static void on_timer(void *context)
 	struct carried *c = context;
 	int64_t silent = loop_now_ms(c->proxy->loop) - c->active_ms;
 	int64_t most = c->is_shut ? CLOSING_MS : !c->client.wire ? OPENING_MS : SILENCE_MS;
-	bool is_stalled = silent >= STALLED_MS && !carried_may_grow(c);
+	bool is_stalled;
 
 	if (silent >= CLOSING_MS)
 		carried_release_idle(c);
+	/* Only after the release, which may have made room. */
+	is_stalled = silent >= STALLED_MS && !carried_may_grow(c);
 	if (is_stalled)
 		report_fault(c, DECISION_LIMIT);
 	if (silent >= most || is_stalled)
