@@ -4545,7 +4545,7 @@ export interface Quota {
   limit: number;
   /** -1: not counted, of requests per second */
   used: number;
-  /** end of the minute; null: when the use falls */
+  /** end of the minute or the day; null: when the use falls */
   reset_at: string | null;
 }
 
@@ -4565,6 +4565,8 @@ export interface QuotaChange {
   creates_per_minute?: number;
   /** requests in one second; each server of the store takes an equal part */
   requests_per_second?: number;
+  /** what sandboxes send in a UTC day */
+  egress_mb_per_day?: number;
 }
 
 /** Deleted items that can be restored */

@@ -36,6 +36,8 @@ const struct quota_limit_row quota_limits[QUOTA_LIMIT_COUNT] = {
                                        "requests in one second; each server of the store takes an "
                                        "equal part of them",
                                        QUOTA_RATE, 0},
+        [QUOTA_EGRESS_MB_PER_DAY] = {"egress_mb_per_day", "MB", "what sandboxes send in a UTC day",
+                                     QUOTA_DAY, ON_CREATE | ON_START},
 };
 
 static atomic_uint_fast64_t refusals[QUOTA_LIMIT_COUNT];
@@ -73,10 +75,21 @@ double quota_used(const struct quota_use *use, enum quota_limit limit)
 		return (double)use->disk_mb;
 	case QUOTA_CREATES_PER_MINUTE:
 	case QUOTA_REQUESTS_PER_SECOND:
+	case QUOTA_EGRESS_MB_PER_DAY:
 	case QUOTA_LIMIT_COUNT:
 		break;
 	}
 	return 0;
+}
+
+int64_t quota_day(int64_t now)
+{
+	return now - now % QUOTA_DAY_MS;
+}
+
+double quota_egress_mb(int64_t bytes)
+{
+	return (double)bytes / (1 << 20);
 }
 
 static void hint_retry(const struct quota_refusal *r, struct error *err)

@@ -21,6 +21,7 @@ enum quota_limit {
 	QUOTA_DISK_MB,
 	QUOTA_CREATES_PER_MINUTE,
 	QUOTA_REQUESTS_PER_SECOND,
+	QUOTA_EGRESS_MB_PER_DAY,
 	QUOTA_LIMIT_COUNT
 };
 
@@ -28,6 +29,7 @@ enum quota_kind {
 	QUOTA_AMOUNT, /* of the sandboxes that exist now */
 	QUOTA_WINDOW, /* of a minute; counted in the store */
 	QUOTA_RATE,   /* of requests; counted by each server, which has its part of the rate */
+	QUOTA_DAY,    /* of a UTC day; counted in the store as usage is written */
 };
 /* What makes the use grow. */
 enum quota_event { QUOTA_ON_CREATE, QUOTA_ON_START, QUOTA_ON_RESIZE };
@@ -44,6 +46,11 @@ enum quota_limit quota_limit_find(const char *name);
 enum quota_scope quota_scope_find(const char *name);
 
 #define QUOTA_WINDOW_MS INT64_C(60000)
+#define QUOTA_DAY_MS INT64_C(86400000)
+/* When the UTC day of this time begins; unix ms. */
+int64_t quota_day(int64_t now);
+/* Bytes in the unit of QUOTA_EGRESS_MB_PER_DAY. */
+double quota_egress_mb(int64_t bytes);
 
 /* What the sandboxes of a subject use. */
 struct quota_use {

@@ -12,7 +12,17 @@ struct quota_rates {
 	const char *name;
 };
 
+struct quota_day {
+	const char *subject;
+	int64_t day;
+};
+struct quota_sum {
+	int64_t bytes;
+};
+
 COLUMNS_OF(quota_record);
+COLUMNS_OF(quota_day);
+COLUMNS_OF(quota_sum);
 COLUMNS_OF(quota_subject);
 COLUMNS_OF(quota_caller);
 COLUMNS_OF(quota_rates);
@@ -23,6 +33,12 @@ static const enum query_name use_queries[QUOTA_SCOPE_COUNT] = {
         [QUOTA_PROJECT] = QUERY_QUOTA_USE_PROJECT,
         [QUOTA_KEY] = QUERY_QUOTA_USE_KEY,
         [QUOTA_ORGANIZATION] = QUERY_QUOTA_USE_ORGANIZATION,
+};
+
+static const enum query_name egress_queries[QUOTA_SCOPE_COUNT] = {
+        [QUOTA_PROJECT] = QUERY_EGRESS_SUM_PROJECT,
+        [QUOTA_KEY] = QUERY_EGRESS_SUM_KEY,
+        [QUOTA_ORGANIZATION] = QUERY_EGRESS_SUM_ORGANIZATION,
 };
 
 static int run_quota_change(struct store_connection *c, void *context, struct error *err)
@@ -66,6 +82,36 @@ int store_quota_use(struct store *s, const struct quota_subject *subject, struct
 	              FAIL(err, ERROR_SYSTEM, "a sum has no row"));
 }
 
+int store_quota_egress(struct store *s, const struct quota_subject *subject, int64_t day,
+                       int64_t *ret_bytes, struct error *err)
+{
+	const struct quota_day takes = {subject->subject, day};
+	AUTO(arena_done) struct arena a = {.blocks = NULL};
+	struct quota_sum sum = {0};
+
+	if (store_find_query(s, egress_queries[quota_scope_find(subject->scope)], &takes,
+	                     INTO(&a, &sum), err) < 0)
+		return -1;
+	*ret_bytes = sum.bytes;
+	return 0;
+}
+
+int store_egress_purge(struct store *s, int64_t before, struct error *err)
+{
+	return store_change_query(s, QUERY_EGRESS_PURGE, LOOKUP(.now = before), err) < 0 ? -1 : 0;
+}
+
+int store_quota_is_used(struct store *s, enum quota_limit limit, bool *ret, struct error *err)
+{
+	const struct quota_rates wanted = {quota_limits[limit].name};
+	int64_t count;
+
+	if (store_count_query(s, QUERY_QUOTA_COUNT_NAMED, &wanted, &count, err) < 0)
+		return -1;
+	*ret = count > 0;
+	return 0;
+}
+
 int store_quota_organization(struct store *s, struct arena *a, const char *project_id,
                              struct quota_subject *ret, struct error *err)
 {
@@ -90,6 +136,20 @@ struct quota_look {
 	bool has[QUOTA_SCOPE_COUNT];
 };
 
+static int64_t reset_of(const struct quota_record *r, enum quota_kind kind, int64_t now)
+{
+	switch (kind) {
+	case QUOTA_WINDOW:
+		return r->window_at + QUOTA_WINDOW_MS;
+	case QUOTA_DAY:
+		return quota_day(now) + QUOTA_DAY_MS;
+	case QUOTA_AMOUNT:
+	case QUOTA_RATE:
+		break;
+	}
+	return 0;
+}
+
 static int refuse_by_quota(const struct quota_look *look, const struct quota_record *r,
                            enum quota_limit limit, double used, struct error *err)
 {
@@ -99,9 +159,7 @@ static int refuse_by_quota(const struct quota_look *look, const struct quota_rec
 	        .limit = limit,
 	        .value = r->value,
 	        .used = used,
-	        .reset_at = quota_limits[limit].kind == QUOTA_WINDOW
-	                            ? r->window_at + QUOTA_WINDOW_MS
-	                            : 0,
+	        .reset_at = reset_of(r, quota_limits[limit].kind, look->admission->now),
 	        .now = look->admission->now,
 	};
 
@@ -147,6 +205,22 @@ static int check_amount(struct store_connection *c, struct quota_look *look,
 	return refuse_by_quota(look, r, limit, used - own, err);
 }
 
+static int check_day(struct store_connection *c, struct quota_look *look,
+                     const struct quota_record *r, enum quota_limit limit, struct error *err)
+{
+	enum quota_scope scope = quota_scope_find(r->scope);
+	const struct quota_day takes = {r->subject, quota_day(look->admission->now)};
+	struct quota_sum sum = {0};
+
+	if (scope == QUOTA_SCOPE_COUNT)
+		return 0;
+	if (query_find(c, egress_queries[scope], &takes, INTO(&look->arena, &sum), err) < 0)
+		return -1;
+	return quota_egress_mb(sum.bytes) < r->value
+	               ? 0
+	               : refuse_by_quota(look, r, limit, quota_egress_mb(sum.bytes), err);
+}
+
 static int check_quota(struct store_connection *c, struct quota_look *look,
                        const struct quota_record *r, struct error *err)
 {
@@ -161,6 +235,8 @@ static int check_quota(struct store_connection *c, struct quota_look *look,
 		return check_amount(c, look, r, limit, err);
 	case QUOTA_WINDOW:
 		return check_window(c, look, r, limit, err);
+	case QUOTA_DAY:
+		return check_day(c, look, r, limit, err);
 	case QUOTA_RATE:
 		break;
 	}

@@ -5,6 +5,7 @@
  * holds for all servers of the store, and a refused sandbox leaves nothing. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -46,6 +47,19 @@ MUST_CHECK int store_quota_use(struct store *s, const struct quota_subject *subj
 /* The organisation of a project; its texts are in the arena. */
 MUST_CHECK int store_quota_organization(struct store *s, struct arena *a, const char *project_id,
                                         struct quota_subject *ret, struct error *err);
+
+/* Bytes that the sandboxes of a project, which one key made, have sent in the day that begins at
+ * `day` (quota_day). usage.c adds to them. */
+struct egress_day {
+	const char *project_id, *key_id;
+	int64_t day, bytes;
+};
+MUST_CHECK int store_quota_egress(struct store *s, const struct quota_subject *subject, int64_t day,
+                                  int64_t *ret_bytes, struct error *err);
+MUST_CHECK int store_egress_purge(struct store *s, int64_t before, struct error *err);
+/* Whether anyone has this limit. */
+MUST_CHECK int store_quota_is_used(struct store *s, enum quota_limit limit, bool *ret,
+                                   struct error *err);
 
 /* A limit of requests; `holder` is the key or the project that it holds for. */
 struct quota_rate {

@@ -5,6 +5,7 @@
 #include "sandbox/events.h"
 #include "store/event_rows.h"
 #include "store/query.h"
+#include "store/quotas.h"
 #include "store/transaction_parts.h"
 #include "store/touches.h"
 
@@ -20,8 +21,8 @@ WORDS_OF(budget_window, BUDGET_WINDOW_COUNT)
 
 struct meter_mark {
 	const char *id;
-	int64_t seen_metered_ms, seen_stored_at;
-	int64_t metered_ms, metered_cpu_us, unbilled_nano, stored_mib, stored_at;
+	int64_t seen_metered_ms, seen_stored_at, seen_egress;
+	int64_t metered_ms, metered_cpu_us, unbilled_nano, stored_mib, stored_at, egress_seen;
 };
 
 struct spending {
@@ -39,6 +40,7 @@ COLUMNS_OF(balance_record);
 COLUMNS_OF(deposit_record);
 COLUMNS_OF(budget_record);
 COLUMNS_OF(spending);
+COLUMNS_OF(egress_day);
 
 #define PAGE_MAX 1000
 
@@ -89,11 +91,13 @@ static int mark_metered(struct store_connection *c, const struct usage_part *par
 	        .id = part->seen->id,
 	        .seen_metered_ms = part->seen->metered_ms,
 	        .seen_stored_at = part->seen->stored_at,
+	        .seen_egress = part->seen->egress_seen,
 	        .metered_ms = part->metered_ms,
 	        .metered_cpu_us = part->metered_cpu_us,
 	        .unbilled_nano = part->unbilled_nano,
 	        .stored_mib = part->stored_mib,
 	        .stored_at = part->stored_at,
+	        .egress_seen = part->egress_seen,
 	};
 
 	return query_run(c, QUERY_METER_MARK, &takes, NULL, err);
@@ -128,6 +132,18 @@ int usage_rows_add(struct store_connection *c, const struct usage_record *rows, 
 	return 0;
 }
 
+static int add_sent(struct store_connection *c, const struct usage_part *part, struct error *err)
+{
+	const struct egress_day sent = {.project_id = part->seen->project_id,
+	                                .key_id = part->seen->key_id,
+	                                .day = part->sent_day,
+	                                .bytes = part->sent_bytes};
+
+	if (sent.bytes <= 0)
+		return 0;
+	return query_run(c, QUERY_EGRESS_ADD, &sent, NULL, err) < 0 ? -1 : 0;
+}
+
 static int run_write(struct store_connection *c, void *context, struct error *err)
 {
 	const struct write *write = context;
@@ -138,7 +154,10 @@ static int run_write(struct store_connection *c, void *context, struct error *er
 
 		if (marked < 0)
 			return -1;
-		if (marked > 0 && usage_rows_add(c, part->rows, part->row_count, err) < 0)
+		if (marked == 0)
+			continue;
+		if (usage_rows_add(c, part->rows, part->row_count, err) < 0 ||
+		    add_sent(c, part, err) < 0)
 			return -1;
 	}
 	return 0;

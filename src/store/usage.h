@@ -27,6 +27,7 @@ struct meter_record {
 	bool persistent;
 	int64_t active_changed_at, active_ms, metered_ms, metered_cpu_us;
 	int64_t unbilled_nano;
+	int64_t egress_seen;           /* bytes sent since its start, as of the last sample */
 	int64_t stored_mib, stored_at; /* size of its files at the last sample, and the time up to
 	                                  which storage is metered */
 };
@@ -65,7 +66,9 @@ struct usage_record {
  * server has written it. */
 struct usage_part {
 	const struct meter_record *seen;
-	int64_t metered_ms, metered_cpu_us, unbilled_nano, stored_mib, stored_at; /* new values */
+	/* new values */
+	int64_t metered_ms, metered_cpu_us, unbilled_nano, stored_mib, stored_at, egress_seen;
+	int64_t sent_bytes, sent_day;    /* added to its day (store/quotas.h); 0: none */
 	const struct usage_record *rows; /* added to an existing row with the same keys */
 	size_t row_count;
 };

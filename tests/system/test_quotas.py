@@ -220,7 +220,7 @@ def test_who_is_no_admin_sets_no_limit_and_sees_his_own(admin, project):
         with pytest.raises(atoll.ApiError) as why:
             call()
         assert why.value.status == 403
-    assert len(project.get("/v1/quotas")["items"]) == 21
+    assert len(project.get("/v1/quotas")["items"]) == 24
     for path, status in (("/v1/quotas/project/none", 404), ("/v1/quotas/key/none", 404), ("/v1/quotas/organization/none", 404),
                          ("/v1/quotas/sandbox/x", 400)):
         with pytest.raises(atoll.ApiError) as why:
@@ -233,7 +233,7 @@ def test_who_is_no_admin_sets_no_limit_and_sees_his_own(admin, project):
 
 def test_the_command_line_sets_and_shows(own, project):
     wanted = {"sandboxes_running": 1, "sandboxes_stopped": 2, "cpu": 2.5, "memory_mb": 4, "disk_mb": 5, "creates_per_minute": 7,
-              "requests_per_second": 1000}
+              "requests_per_second": 1000, "egress_mb_per_day": 0.5}
     options = [word for name, value in wanted.items() for word in ("--" + name.replace("_", "-"), value)]
     done = own.cli("quota", "set", "project", project.project, *options)
     assert done.returncode == 0, done.stderr

@@ -1887,6 +1887,7 @@ export interface QuotaChange {
   disk_mb?: number;
   creates_per_minute?: number;
   requests_per_second?: number;
+  egress_mb_per_day?: number;
 }
 /** Limits and their use */
 export interface QuotaList {

@@ -620,6 +620,7 @@ export const quotaChangeSchema = {
   disk_mb: {"type":"number","description":"disk limits of all sandboxes together","minimum":0,"maximum":1000000000},
   creates_per_minute: {"type":"number","description":"sandboxes made in one minute of the clock","minimum":0,"maximum":1000000000},
   requests_per_second: {"type":"number","description":"requests in one second; each server of the store takes an equal part","minimum":0,"maximum":1000000000},
+  egress_mb_per_day: {"type":"number","description":"what sandboxes send in a UTC day","minimum":0,"maximum":1000000000},
 } satisfies Schema;
 export const registryLoginSchema = {
   username: {"type":"string","maxLength":256},

@@ -1657,6 +1657,7 @@ export const usage = {
     disk_mb: "Disk",
     creates_per_minute: "Creates per minute",
     requests_per_second: "Requests per second",
+    egress_mb_per_day: "Sent per day",
   } as Record<string, string>,
   range: "Range",
   ranges: { today: "Today", week: "7 days", month: "This month", custom: "Custom" } as Record<string, string>,

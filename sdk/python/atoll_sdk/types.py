@@ -4801,7 +4801,7 @@ class Quota(TypedDict):
     limit: float
     # -1: not counted, of requests per second
     used: float
-    # end of the minute; null: when the use falls
+    # end of the minute or the day; null: when the use falls
     reset_at: str | None
 
 
@@ -4822,6 +4822,8 @@ class QuotaChange(TypedDict):
     creates_per_minute: NotRequired[float]
     # requests in one second; each server of the store takes an equal part
     requests_per_second: NotRequired[float]
+    # what sandboxes send in a UTC day
+    egress_mb_per_day: NotRequired[float]
 
 
 class TrashList(TypedDict):

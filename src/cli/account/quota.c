@@ -20,6 +20,7 @@ static const struct command_option set_options[] = {
         {"disk-mb", "MB", "disk limits of all sandboxes together"},
         {"creates-per-minute", "N", "sandboxes created in one minute"},
         {"requests-per-second", "N", "requests in one second, over all servers of the store"},
+        {"egress-mb-per-day", "MB", "what sandboxes send in a UTC day"},
         {0},
 };
 

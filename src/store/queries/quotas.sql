@@ -71,3 +71,35 @@ WHERE actual NOT IN ('deleting', 'deleted', 'failed')
 -- takes: record_lookup
 -- gives: quota_subject
 SELECT 'organization' AS scope, organization_id AS subject FROM projects WHERE id = :id;
+
+-- name: quota_count_named
+-- takes: quota_rates
+-- gives: row_count
+SELECT COUNT(*) AS count FROM quotas WHERE name = :name;
+
+-- name: egress_add
+-- takes: egress_day
+INSERT INTO egress_days (project_id, key_id, day, bytes) VALUES (:project_id, :key_id, :day, :bytes)
+ON CONFLICT (project_id, day, key_id) DO UPDATE SET bytes = egress_days.bytes + excluded.bytes;
+
+-- name: egress_purge
+-- takes: record_lookup
+DELETE FROM egress_days WHERE day < :now;
+
+-- name: egress_sum_project
+-- takes: quota_day
+-- gives: quota_sum
+SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) AS bytes FROM egress_days
+WHERE project_id = :subject AND day = :day;
+
+-- name: egress_sum_key
+-- takes: quota_day
+-- gives: quota_sum
+SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) AS bytes FROM egress_days
+WHERE key_id = :subject AND day = :day;
+
+-- name: egress_sum_organization
+-- takes: quota_day
+-- gives: quota_sum
+SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) AS bytes FROM egress_days
+WHERE project_id IN (SELECT id FROM projects WHERE organization_id = :subject) AND day = :day;

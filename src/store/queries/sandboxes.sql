@@ -205,6 +205,7 @@ SET actual = :to, desired = COALESCE(:desired, desired),
 	active_changed_at = CASE WHEN (actual = 'started') <> (:to = 'started') THEN :now
 		ELSE active_changed_at END,
 	stored_at = CASE WHEN :from = 'archived' THEN :now ELSE stored_at END,
+	egress_seen = CASE WHEN :to = 'creating' THEN 0 ELSE egress_seen END,
 	cpu = CASE WHEN :is_measured <> 0 THEN :cpu ELSE cpu END,
 	memory_mb = CASE WHEN :is_measured <> 0 THEN :memory_mb ELSE memory_mb END,
 	disk_mb = CASE WHEN :is_measured <> 0 THEN :disk_mb ELSE disk_mb END,

@@ -1,6 +1,7 @@
 -- fragment: meter
 id, project_id, key_id, actual, persistent, cpu, memory_mb, disk_mb, pids, active_changed_at,
-active_ms, metered_ms, metered_cpu_us, unbilled_nano, stored_mib, stored_at, provider
+active_ms, metered_ms, metered_cpu_us, unbilled_nano, stored_mib, stored_at, egress_seen,
+provider
 
 -- A server meters what it has: it alone knows who used it, and whether it still runs. The first
 -- condition is that of an index, word for word.
@@ -30,8 +31,9 @@ LIMIT :limit;
 -- takes: meter_mark
 UPDATE sandboxes
 SET metered_ms = :metered_ms, metered_cpu_us = :metered_cpu_us, unbilled_nano = :unbilled_nano,
-	stored_mib = :stored_mib, stored_at = :stored_at
-WHERE id = :id AND metered_ms = :seen_metered_ms AND stored_at = :seen_stored_at;
+	stored_mib = :stored_mib, stored_at = :stored_at, egress_seen = :egress_seen
+WHERE id = :id AND metered_ms = :seen_metered_ms AND stored_at = :seen_stored_at
+	AND egress_seen = :seen_egress;
 
 -- name: usage_add
 -- takes: usage_record

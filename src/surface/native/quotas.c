@@ -37,6 +37,7 @@ static const struct json_member quota_change_members[] = {
                   "sandboxes made in one minute of the clock"),
         VALUE_ROW(QUOTA_REQUESTS_PER_SECOND, "requests_per_second",
                   "requests in one second; each server of the store takes an equal part"),
+        VALUE_ROW(QUOTA_EGRESS_MB_PER_DAY, "egress_mb_per_day", "what sandboxes send in a UTC day"),
 };
 _Static_assert(COUNT_OF(quota_change_members) == QUOTA_LIMIT_COUNT, "a row per limit");
 static JSON_BITS_SHAPE(quota_change, "QuotaChange", quota_body,
@@ -57,7 +58,7 @@ static const struct json_member quota_shape_members[] = {
         JSON_NUMBER_MEMBER(quota_answer, used, .min = -1,
                            .about = "-1: not counted, of requests per second"),
         JSON_TIME_MEMBER(quota_answer, reset_at, .flags = JSON_NULLABLE,
-                         .about = "end of the minute; null: when the use falls"),
+                         .about = "end of the minute or the day; null: when the use falls"),
 };
 static JSON_SHAPE(quota_shape, "Quota", quota_answer, "A limit and its use");
 static const struct json_member quota_list_shape_members[] = {
@@ -75,7 +76,7 @@ static const struct quota_record *find_quota(const struct quota_list *list, cons
 
 static struct quota_answer describe_limit(const struct quota_subject *subject,
                                           enum quota_limit limit, const struct quota_record *r,
-                                          const struct quota_use *use)
+                                          const struct quota_use *use, int64_t sent)
 {
 	const struct quota_limit_row *row = &quota_limits[limit];
 	struct quota_answer out = {.scope = subject->scope,
@@ -92,6 +93,10 @@ static struct quota_answer describe_limit(const struct quota_subject *subject,
 		out.used = (double)r->used;
 		out.reset_at = r->window_at + QUOTA_WINDOW_MS;
 	}
+	if (row->kind == QUOTA_DAY) {
+		out.used = quota_egress_mb(sent);
+		out.reset_at = quota_day(clock_unix_ms()) + QUOTA_DAY_MS;
+	}
 	return out;
 }
 
@@ -102,13 +107,15 @@ static int describe_quotas(struct request *rq, const struct quota_subject *subje
 	struct store *store = api_of(rq)->store;
 	struct quota_list list;
 	struct quota_use use;
+	int64_t sent;
 
 	if (store_quota_list(store, rq->arena, subject, &list, err) < 0 ||
-	    store_quota_use(store, subject, &use, err) < 0)
+	    store_quota_use(store, subject, &use, err) < 0 ||
+	    store_quota_egress(store, subject, quota_day(clock_unix_ms()), &sent, err) < 0)
 		return -1;
 	for (unsigned i = 0; i < QUOTA_LIMIT_COUNT; i++)
 		ret[i] = describe_limit(subject, (enum quota_limit)i,
-		                        find_quota(&list, quota_limits[i].name), &use);
+		                        find_quota(&list, quota_limits[i].name), &use, sent);
 	return 0;
 }
 

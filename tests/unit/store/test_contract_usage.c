@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "store/quotas.h"
 #include "store/usage.h"
 #include "store/events.h"
 
@@ -572,6 +573,78 @@ static void a_window_is_told_of_once_until_the_budget_changes(void **state)
 	assert_int_equal(count_told(*state, "budget.deleted"), 1);
 }
 
+#define DAY (NOW - NOW % QUOTA_DAY_MS)
+
+static int64_t sent_by(struct store *s, const char *scope, const char *subject, int64_t day)
+{
+	const struct quota_subject of = {scope, subject};
+	struct error err = {0};
+	int64_t bytes = -1;
+
+	assert_done(store_quota_egress(s, &of, day, &bytes, &err));
+	return bytes;
+}
+
+static void write_sent(struct store *s, const struct meter_record *seen, int64_t counter,
+                       int64_t bytes, int64_t day)
+{
+	struct error err = {0};
+	const struct usage_part part = {.seen = seen,
+	                                .metered_ms = seen->metered_ms,
+	                                .stored_at = seen->stored_at,
+	                                .egress_seen = counter,
+	                                .sent_bytes = bytes,
+	                                .sent_day = day};
+
+	assert_done(store_usage_write(s, &part, 1, &err));
+}
+
+static void sent_bytes_count_once_for_each_scope_and_day(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct id id = started(*state, "box");
+	struct meter_record first, then;
+
+	assert_true(look(*state, &a, id.text, &first));
+	write_sent(*state, &first, 700, 700, DAY);
+	write_sent(*state, &first, 900, 900, DAY); /* another has written what it saw */
+	assert_int_equal(sent_by(*state, "project", PROJECT, DAY), 700);
+	assert_int_equal(sent_by(*state, "key", "creator", DAY), 700);
+	assert_int_equal(sent_by(*state, "key", "key-1", DAY), 0);
+	assert_int_equal(sent_by(*state, "project", PROJECT, DAY - QUOTA_DAY_MS), 0);
+	assert_true(look(*state, &a, id.text, &then));
+	assert_int_equal(then.egress_seen, 700);
+	write_sent(*state, &then, 900, 200, DAY);
+	assert_true(look(*state, &a, id.text, &then));
+	write_sent(*state, &then, 950, 50, DAY - QUOTA_DAY_MS); /* the clock went back */
+	assert_int_equal(sent_by(*state, "project", PROJECT, DAY), 900);
+	assert_int_equal(sent_by(*state, "project", PROJECT, DAY - QUOTA_DAY_MS), 50);
+	assert_done(store_egress_purge(*state, DAY, &err));
+	assert_int_equal(sent_by(*state, "project", PROJECT, DAY - QUOTA_DAY_MS), 0);
+	assert_int_equal(sent_by(*state, "project", PROJECT, DAY), 900);
+}
+
+static void a_start_begins_the_counter_anew_and_a_stop_that_fails_does_not(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct id id = started(*state, "box");
+	struct meter_record r;
+
+	assert_true(look(*state, &a, id.text, &r));
+	write_sent(*state, &r, 700, 700, DAY);
+	move(*state, id.text, SANDBOX_STARTED, SANDBOX_STOPPING, NOW + SECOND);
+	move(*state, id.text, SANDBOX_STOPPING, SANDBOX_STARTED, NOW + SECOND);
+	assert_true(look(*state, &a, id.text, &r));
+	assert_int_equal(r.egress_seen, 700);
+	move(*state, id.text, SANDBOX_STARTED, SANDBOX_STOPPING, NOW + 2 * SECOND);
+	move(*state, id.text, SANDBOX_STOPPING, SANDBOX_STOPPED, NOW + 2 * SECOND);
+	move(*state, id.text, SANDBOX_STOPPED, SANDBOX_CREATING, NOW + 3 * SECOND);
+	move(*state, id.text, SANDBOX_CREATING, SANDBOX_STARTED, NOW + 3 * SECOND);
+	assert_true(look(*state, &a, id.text, &r));
+	assert_int_equal(r.egress_seen, 0);
+}
+
 static const struct CMUnitTest tests[] = {
         EACH(active_time_is_that_in_started_and_nothing_else),
         EACH(a_server_is_told_of_its_own_sandboxes_alone),
@@ -587,6 +660,8 @@ static const struct CMUnitTest tests[] = {
         EACH(a_budget_knows_what_was_spent_before_it_and_hears_of_what_comes),
         EACH(a_row_counts_for_its_run_its_conversation_and_its_sandboxs_labels),
         EACH(a_window_is_told_of_once_until_the_budget_changes),
+        EACH(sent_bytes_count_once_for_each_scope_and_day),
+        EACH(a_start_begins_the_counter_anew_and_a_stop_that_fails_does_not),
 };
 
 int main(void)
