@@ -27,7 +27,8 @@ struct api;
 struct api_rates;
 struct api_rates *api_rates_new(void);
 void api_rates_free(struct api_rates *rates);
-/* Reads the quotas from the store; on a worker, every few seconds and after a change. */
+/* Reads the quotas from the store, also whether there is one of sent bytes; on a worker, every few
+ * seconds and after a change. */
 MUST_CHECK int api_rates_refresh(struct api *api, struct error *err);
 /* ERROR_LIMIT when the key, its project or the organisation has used its rate. */
 MUST_CHECK int api_rates_take(struct api_rates *rates, const struct account_caller *caller,

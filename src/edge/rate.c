@@ -14,6 +14,7 @@
 #include "edge/api.h"
 #include "edge/limiter.h"
 #include "fleet/core/peers.h"
+#include "fleet/usage/usage.h"
 #include "store/quotas.h"
 
 struct rate_bucket {
@@ -128,7 +129,8 @@ int api_rates_refresh(struct api *api, struct error *err)
 	struct quota_rate_list list;
 	unsigned servers = 1;
 
-	if (store_quota_rates(api->store, &a, &list, err) < 0)
+	if (store_quota_rates(api->store, &a, &list, err) < 0 ||
+	    fleet_quotas_refresh(api->fleet, err) < 0)
 		return -1;
 	if (list.count > 0)
 		servers = count_servers(api);

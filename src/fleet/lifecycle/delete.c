@@ -12,6 +12,7 @@
 #include "fleet/lifecycle/moves.h"
 #include "fleet/recovery/notes.h"
 #include "fleet/recovery/trash_parts.h"
+#include "fleet/usage/meters.h"
 #include "fleet/usage/samples.h"
 #include "provider/timed.h"
 #include "provider/trash.h"
@@ -68,6 +69,7 @@ static int delete_sandbox(struct operation *op, const struct delete_options *del
 	struct operation_move failed = {
 	        .to = SANDBOX_FAILED, .desired = -1, .reason = SANDBOX_REASON_ERROR};
 	bool was_archived = op->record.actual == SANDBOX_ARCHIVED;
+	bool had_link = sandbox_is_alive(&op->record);
 	struct error second = {0};
 	uint64_t sync;
 
@@ -75,6 +77,8 @@ static int delete_sandbox(struct operation *op, const struct delete_options *del
 		return -1;
 	sync = store_sync_begin(f->store);
 	fault_point("api", "delete-recorded");
+	if (had_link)
+		meters_write_sent(f, op->record.id);
 	if (remove_files(op, deletion->keep_ms, err) < 0) {
 		error_context(err, "delete sandbox '%s'", op->record.name);
 		failed.event = err->text;

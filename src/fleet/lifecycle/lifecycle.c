@@ -56,6 +56,7 @@ static int stop_sandbox(struct operation *op, const struct stop_options *stop, s
 	stopped.event =
 	        arena_format(op->arena, "stopped%s",
 	                     stop->at_once ? "" : run_before_stop(op, was_paused, deadline));
+	meters_write_sent(op->fleet, op->record.id);
 	timed = provider_timed_begin("stop");
 	if (provider_timed_end(timed,
 	                       op->ops->stop(op->provider, op->record.id,

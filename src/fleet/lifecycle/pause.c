@@ -49,6 +49,7 @@ static int pause_sandbox_by(struct operation *op, provider_pause *pause,
 		return FAIL_CONTEXT(err, "pause sandbox '%s'", op->record.name);
 	}
 	fault_point("api", "pause-frozen");
+	meters_write_sent(op->fleet, op->record.id); /* no round looks at what is paused */
 	if (op->record.actual != SANDBOX_PAUSED && operation_move(op, paused, err) < 0) {
 		undo_pause(op);
 		return -1;

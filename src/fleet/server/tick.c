@@ -18,7 +18,6 @@
 #include "fleet/usage/samples.h"
 #include "store/database.h"
 #include "store/sandboxes.h"
-#include "store/usage.h"
 
 #define SWEEP_EVERY_MS 60000
 /* How long lists still show what is deleted. */
@@ -44,13 +43,6 @@ static int purge_deleted(struct fleet *f, struct error *err)
 	if (keep_ms < DELETED_KEPT_MS)
 		keep_ms = DELETED_KEPT_MS;
 	return store_sandbox_purge(f->store, fleet_retention_ms(f) - keep_ms, err);
-}
-
-static int purge_usage(struct fleet *f, struct error *err)
-{
-	int64_t keep_ms = f->config->usage_keep_ms;
-
-	return keep_ms > 0 ? store_usage_purge(f->store, fleet_retention_ms(f) - keep_ms, err) : 0;
 }
 
 static int run_tick(struct fleet *f, struct error *err)
@@ -79,7 +71,7 @@ static int run_tick(struct fleet *f, struct error *err)
 		f->swept_at = now;
 		if (fleet_sweep(f, err) < 0 || volumes_reconcile(f, false, err) < 0 ||
 		    mounts_reconcile(f, err) < 0 || snapshots_sweep(f, false, err) < 0 ||
-		    purge_deleted(f, err) < 0 || purge_usage(f, err) < 0)
+		    purge_deleted(f, err) < 0 || meters_purge(f, fleet_retention_ms(f), err) < 0)
 			return -1;
 		if (artifacts_purge(f, false, err) < 0 || artifacts_meter(f, err) < 0)
 			return -1;

@@ -27,6 +27,11 @@ MUST_CHECK int meters_write(struct fleet *f, int64_t every_ms, bool is_whole, st
 MUST_CHECK int meters_write_use(struct fleet *f, const char *id, struct error *err);
 /* Writes what its files have cost until now, before they move elsewhere. */
 MUST_CHECK int meters_write_files(struct fleet *f, const char *id, struct error *err);
+/* Drops what is older than it is kept. */
+MUST_CHECK int meters_purge(struct fleet *f, int64_t now, struct error *err);
+/* Writes what it has sent until now, before its link and counter go. Does nothing while nobody has
+ * a quota of it, and fails for nothing: what cannot be read is lost. */
+void meters_write_sent(struct fleet *f, const char *id);
 
 /* holdings.c */
 

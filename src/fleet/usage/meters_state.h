@@ -23,6 +23,8 @@ struct meters {
 	atomic_bool is_ending;            /* begin no more measurements */
 	struct worker_task holdings_task; /* while is_measuring */
 	struct prices prices;
+	/* Someone has a quota of sent bytes: the last bytes of a sandbox are to count. */
+	atomic_bool egress_is_limited;
 	pthread_mutex_t mutex; /* guards the rest */
 	struct arena arena;    /* of the records */
 	struct map spent;      /* "SCOPE/PROJECT/SUBJECT" -> struct budget_record */

@@ -13,6 +13,7 @@
 #include "fleet/usage/meters.h"
 #include "fleet/usage/meters_state.h"
 #include "provider/provider.h"
+#include "store/quotas.h"
 #include "store/usage.h"
 
 /* Sandboxes in one transaction. */
@@ -23,6 +24,8 @@
 /* A sandbox used by another server is metered there, unless that server is this late. */
 #define LATE_FACTOR 3
 #define STORAGE_EVERY_MS USAGE_HOUR_MS
+/* Only today's sent bytes are asked for; the clock may be set back by some days. */
+#define SENT_KEPT_MS (7 * QUOTA_DAY_MS)
 
 void meters_init(struct fleet *f)
 {
@@ -100,23 +103,42 @@ static bool read_meter(struct writing *w, const struct meter_record *r, const st
 	return r->actual == SANDBOX_STARTED ? due->ms >= late_ms : w->now - due->until >= late_ms;
 }
 
-/* Processor time since the last sample. The counter begins anew with each start. */
-static int64_t sample_cpu(struct writing *w, struct usage_part *part)
+static bool take_sample(struct writing *w, const char *id, struct provider_stats *ret)
 {
-	struct fleet *f = w->fleet;
-	int64_t seen = part->seen->metered_cpu_us, cpu_us;
-	struct provider_stats stats;
 	struct provider *p;
 	struct error err = {0};
 
-	if (!w->is_whole || part->seen->actual != SANDBOX_STARTED)
+	if (sandbox_provider_find(w->fleet, id, &p, &err) == 0 &&
+	    provider_require(p, PROVIDER_CAN_STATS, &err) == 0 &&
+	    provider_ops_of(p)->stats(p, id, ret, &err) == 0)
+		return true;
+	log_debug("no sample", TEXT("sandbox", id), FAILURE(&err));
+	return false;
+}
+
+/* Bytes since the last sample. The counter begins anew with each start. */
+static void add_sent(struct writing *w, struct usage_part *part, const struct provider_stats *stats)
+{
+	int64_t seen = part->seen->egress_seen, sent;
+
+	if (stats->network_out_bytes > INT64_MAX)
+		return;
+	sent = (int64_t)stats->network_out_bytes;
+	part->egress_seen = sent;
+	part->sent_bytes = sent >= seen ? sent - seen : sent;
+	part->sent_day = quota_day(w->now);
+}
+
+/* Processor time since the last sample. The counter begins anew with each start. */
+static int64_t sample_cpu(struct writing *w, struct usage_part *part)
+{
+	int64_t seen = part->seen->metered_cpu_us, cpu_us;
+	struct provider_stats stats;
+
+	if (!w->is_whole || part->seen->actual != SANDBOX_STARTED ||
+	    !take_sample(w, part->seen->id, &stats))
 		return 0;
-	if (sandbox_provider_find(f, part->seen->id, &p, &err) < 0 ||
-	    provider_require(p, PROVIDER_CAN_STATS, &err) < 0 ||
-	    provider_ops_of(p)->stats(p, part->seen->id, &stats, &err) < 0) {
-		log_debug("no sample", TEXT("sandbox", part->seen->id), FAILURE(&err));
-		return 0;
-	}
+	add_sent(w, part, &stats);
 	cpu_us = stats.cpu_usage_us > INT64_MAX ? seen : (int64_t)stats.cpu_usage_us;
 	part->metered_cpu_us = cpu_us;
 	if (stats.disk_bytes != UINT64_MAX)
@@ -206,7 +228,20 @@ static struct usage_part part_of(const struct meter_record *r)
 	                           .metered_cpu_us = r->metered_cpu_us,
 	                           .unbilled_nano = r->unbilled_nano,
 	                           .stored_mib = r->stored_mib,
-	                           .stored_at = r->stored_at};
+	                           .stored_at = r->stored_at,
+	                           .egress_seen = r->egress_seen};
+}
+
+static void add_last_sent(struct writing *w, const struct meter_record *r)
+{
+	struct usage_part *part = &w->parts[w->count];
+	struct provider_stats stats;
+
+	if (!take_sample(w, r->id, &stats))
+		return;
+	*part = part_of(r);
+	add_sent(w, part, &stats);
+	w->count++;
 }
 
 static void add_part(struct writing *w, const struct meter_record *r)
@@ -216,6 +251,10 @@ static void add_part(struct writing *w, const struct meter_record *r)
 	struct usage_part *part = &w->parts[w->count];
 	struct meter meter = {0};
 
+	if (due.ms <= 0 && w->is_whole && r->actual == SANDBOX_STARTED) {
+		add_last_sent(w, r); /* after a clock that went back, bytes count all the same */
+		return;
+	}
 	if (due.ms > 0 && read_meter(w, r, &due, &meter)) {
 		*part = part_of(r);
 		part->metered_ms += due.ms;
@@ -379,6 +418,35 @@ int meters_write_use(struct fleet *f, const char *id, struct error *err)
 int meters_write_files(struct fleet *f, const char *id, struct error *err)
 {
 	return write_sandbox(f, id, add_files, err);
+}
+
+void meters_write_sent(struct fleet *f, const char *id)
+{
+	struct error err = {0};
+
+	if (atomic_load(&f->meters->egress_is_limited) &&
+	    write_sandbox(f, id, add_last_sent, &err) < 0)
+		log_warning("the last bytes of a sandbox do not count", TEXT("sandbox", id),
+		            FAILURE(&err));
+}
+
+int meters_purge(struct fleet *f, int64_t now, struct error *err)
+{
+	int64_t keep_ms = f->config->usage_keep_ms;
+
+	if (store_egress_purge(f->store, now - SENT_KEPT_MS, err) < 0)
+		return -1;
+	return keep_ms > 0 ? store_usage_purge(f->store, now - keep_ms, err) : 0;
+}
+
+int fleet_quotas_refresh(struct fleet *fleet, struct error *err)
+{
+	bool is_limited;
+
+	if (store_quota_is_used(fleet->store, QUOTA_EGRESS_MB_PER_DAY, &is_limited, err) < 0)
+		return -1;
+	atomic_store(&fleet->meters->egress_is_limited, is_limited);
+	return 0;
 }
 
 int fleet_usage_sum(struct fleet *fleet, struct arena *a, const struct usage_query *query,

@@ -20,6 +20,10 @@ MUST_CHECK int fleet_usage_sum(struct fleet *fleet, struct arena *a,
                                const struct usage_query *query, struct usage_sums *ret,
                                struct error *err);
 
+/* Reads from the store whether the bytes that a sandbox sends before it ends are to count: any
+ * worker, every few seconds and after a change of quotas. */
+MUST_CHECK int fleet_quotas_refresh(struct fleet *fleet, struct error *err);
+
 #define FLEET_BUDGETS_MAX 100 /* of a project */
 /* The longest subject: a label's name, '=' and its value. */
 #define BUDGET_SUBJECT_MAX 385
