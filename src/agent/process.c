@@ -12,6 +12,7 @@
 
 #include "agent/connection.h"
 #include "agent/job.h"
+#include "agent/mask.h"
 #include "agent/service.h"
 #include "agent/tree.h"
 #include "agent/warm.h"
@@ -19,6 +20,7 @@
 #include "base/fault.h"
 #include "base/fd.h"
 #include "wire/agent_cause.h"
+#include "wire/agent_secrets.h"
 
 #define KILL_AGAIN_MS 20
 #define REAPER_END_MS 1000 /* a reaper without children is killed after this time */
@@ -42,6 +44,11 @@ static const char **copy_args(struct arena *arena, const char **args)
 	return copy;
 }
 
+static bool has_secrets(const struct agent_exec *exec)
+{
+	return exec->secrets && exec->secrets[0];
+}
+
 static void describe_process(struct process *p, const struct agent_exec *exec)
 {
 	p->info = (struct agent_process){
@@ -49,7 +56,8 @@ static void describe_process(struct process *p, const struct agent_exec *exec)
 	        .state = AGENT_PROCESS_RUNNING,
 	        .exit_code = -1,
 	        .started_unix_ms = (uint64_t)clock_unix_ms(),
-	        .flags = exec->flags & ~(uint32_t)AGENT_CAUSES,
+	        .flags = (exec->flags & ~(uint32_t)(AGENT_CAUSES | AGENT_EXEC_SECRET)) |
+	                 (has_secrets(exec) ? AGENT_EXEC_SECRET : 0),
 	        .label = arena_text(&p->arena, exec->label),
 	        .user = arena_text(&p->arena, exec->user),
 	        .cwd = arena_text(&p->arena, exec->cwd),
@@ -78,6 +86,7 @@ static struct process *process_new(struct agent *a, const struct agent_exec *exe
 	list_init(&p->viewers);
 	list_init(&p->item);
 	describe_process(p, exec);
+	p->mask = secret_mask_new(exec->secrets);
 	return p;
 }
 
@@ -91,6 +100,7 @@ static void process_free(struct process *p)
 	}
 	watch_close(p->agent, &p->in);
 	buf_done(&p->stdin_bytes);
+	secret_mask_free(p->mask);
 	job_free(p->job);
 	arena_done(&p->arena);
 	arena_done(&p->spawn_arena);
@@ -135,6 +145,24 @@ void process_free_forgotten(struct agent *a)
 	}
 }
 
+/* Only the output of a terminal is masked. */
+static int check_secrets(const struct agent_exec *exec, struct error *err)
+{
+	if (!has_secrets(exec))
+		return 0;
+	if (!(exec->flags & AGENT_EXEC_TTY) || exec->flags & AGENT_EXEC_WARM)
+		return FAIL(err, ERROR_INVALID, "only a terminal can have secrets");
+	for (const char **entry = exec->secrets; *entry; entry++) {
+		const char *value = strchr(*entry, '=');
+		size_t size = value ? strlen(value + 1) : 0;
+
+		if (size < AGENT_SECRET_VALUE_MIN || size > AGENT_SECRET_VALUE_MAX)
+			return FAIL(err, ERROR_INVALID, "a secret has %d to %d bytes",
+			            AGENT_SECRET_VALUE_MIN, AGENT_SECRET_VALUE_MAX);
+	}
+	return 0;
+}
+
 static int check_exec(const struct agent *a, const struct agent_exec *exec, struct error *err)
 {
 	if (a->stopping)
@@ -148,6 +176,8 @@ static int check_exec(const struct agent *a, const struct agent_exec *exec, stru
 		return FAIL(err, ERROR_INVALID, "terminal of %u x %u", exec->rows, exec->columns);
 	if (exec->timeout_ms > INT64_MAX / 2)
 		return FAIL(err, ERROR_INVALID, "timeout is too long");
+	if (check_secrets(exec, err) < 0)
+		return -1;
 	if (a->running_count >= PROCESS_RUNNING_MAX)
 		return FAIL(err, ERROR_LIMIT, "%d commands are running already",
 		            PROCESS_RUNNING_MAX);

@@ -30,6 +30,7 @@
 
 struct connection;
 struct job;
+struct secret_mask;
 struct service;
 
 struct channel {
@@ -54,8 +55,9 @@ struct process {
 	struct channel out[2];
 	struct watch in; /* write end of stdin, or the PTY */
 	struct buf stdin_bytes;
-	bool stdin_ends; /* close after the bytes */
-	int pty;         /* master, or -1; also in out[0] */
+	bool stdin_ends;          /* close after the bytes */
+	int pty;                  /* master, or -1; also in out[0] */
+	struct secret_mask *mask; /* of out[0]; NULL: no secrets */
 
 	struct job *job;            /* NULL: not a job */
 	struct service *service;    /* NULL: not a service's */

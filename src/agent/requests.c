@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "wire/agent_beat.h"
 #include "wire/agent_machine.h"
+#include "wire/agent_secrets.h"
 
 #define ANCESTORS_MAX 256
 
@@ -40,6 +41,8 @@ struct agent_request_row {
 	const struct wire_member *shape;
 	size_t size;
 	int (*run)(struct call *call, struct error *err); /* 1 = done, 0 = not now, -1 = failed */
+	/* Tried first: see agent_secrets.h. */
+	const struct wire_member *other_shape;
 };
 
 static int find_process(struct call *call, uint64_t id, struct process **ret, struct error *err)
@@ -555,7 +558,8 @@ union request_message {
 
 static const struct agent_request_row requests[] = {
         {AGENT_PING, WHEN_ANY, NULL, 0, run_ping},
-        {AGENT_EXEC, WHEN_IDLE, agent_exec_shape, sizeof(struct agent_exec), run_exec},
+        {AGENT_EXEC, WHEN_IDLE, agent_exec_shape, sizeof(struct agent_exec), run_exec,
+         agent_secret_exec_shape},
         {AGENT_WARM, WHEN_IDLE, agent_warm_shape, sizeof(struct agent_warm), run_warm},
         {AGENT_DIAL, WHEN_IDLE, agent_dial_shape, sizeof(struct agent_dial), run_dial},
         {AGENT_ATTACH, WHEN_IDLE, agent_attach_shape, sizeof(struct agent_attach), run_attach},
@@ -598,6 +602,17 @@ static int wait_until_idle(struct connection *c)
 	return 0;
 }
 
+static int decode_message(const struct call *call, const struct agent_request_row *request,
+                          union request_message *ret, struct error *err)
+{
+	struct error first = {0};
+
+	if (request->other_shape && wire_decode(call->arena, call->payload, request->other_shape,
+	                                        ret, request->size, &first) == 0)
+		return 0;
+	return wire_decode(call->arena, call->payload, request->shape, ret, request->size, err);
+}
+
 int request_run(struct connection *c, uint16_t type, struct span payload, struct error *err)
 {
 	const struct agent_request_row *request = request_find(type);
@@ -612,8 +627,7 @@ int request_run(struct connection *c, uint16_t type, struct span payload, struct
 		return wait_until_idle(c);
 	if (request->when == WHEN_STREAM && !c->process)
 		return 1;
-	if (request->shape &&
-	    wire_decode(&arena, payload, request->shape, &message, request->size, err) < 0)
+	if (request->shape && decode_message(&call, request, &message, err) < 0)
 		return -1;
 	result = request->run(&call, err);
 	if (result < 0)

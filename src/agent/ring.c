@@ -87,6 +87,25 @@ ssize_t ring_fill(struct ring *r, int fd, uint64_t floor)
 	return got;
 }
 
+size_t ring_room(struct ring *r, size_t wanted, uint64_t floor)
+{
+	if (r->capacity - ring_used(r) < wanted)
+		give_way(r, floor);
+	return r->capacity - ring_used(r);
+}
+
+void ring_add(struct ring *r, struct span bytes)
+{
+	assert(bytes.size <= r->capacity - ring_used(r));
+	while (bytes.size > 0) {
+		size_t at = (size_t)(r->end % r->capacity);
+		struct span piece = span_take(&bytes, r->capacity - at);
+
+		memcpy(r->data + at, piece.data, piece.size);
+		r->end += piece.size;
+	}
+}
+
 struct span ring_peek(const struct ring *r, uint64_t *offset)
 {
 	size_t at;

@@ -28,6 +28,10 @@ void ring_resize(struct ring *r, size_t capacity);
 /* One read(2) into the ring. Its result; 0 at the end of file; -1 with errno ENOBUFS when nothing
  * may be overwritten. */
 ssize_t ring_fill(struct ring *r, int fd, uint64_t floor);
+/* Room for at least `wanted` bytes where the floor allows it, by dropping the oldest ones. */
+size_t ring_room(struct ring *r, size_t wanted, uint64_t floor);
+/* Adds bytes for which there is room. */
+void ring_add(struct ring *r, struct span bytes);
 /* Bytes from `offset` on, as many as lie in one piece; *offset moves to `start` when the ring has
  * lost them. */
 struct span ring_peek(const struct ring *r, uint64_t *offset);

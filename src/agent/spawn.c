@@ -71,6 +71,8 @@ const char **spawn_env(struct arena *arena, const struct agent *a, const struct 
 		env_put(env, &count, image[i]);
 	for (const char **entry = exec->env; *entry; entry++)
 		env_put(env, &count, *entry);
+	for (const char **entry = exec->secrets; entry && *entry; entry++)
+		env_put(env, &count, *entry);
 	return env;
 }
 
@@ -99,6 +101,9 @@ static int check_env(const struct agent_exec *exec, struct error *err)
 	for (const char **entry = exec->env; *entry; entry++)
 		if (!strchr(*entry, '=') || (*entry)[0] == '=')
 			return FAIL(err, ERROR_INVALID, "'%s' is not KEY=value", *entry);
+	for (const char **entry = exec->secrets; entry && *entry; entry++)
+		if ((*entry)[0] == '=')
+			return FAIL(err, ERROR_INVALID, "a secret has no name");
 	return 0;
 }
 

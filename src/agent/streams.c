@@ -5,11 +5,14 @@
 #include <unistd.h>
 
 #include "agent/connection.h"
+#include "agent/mask.h"
 #include "agent/process.h"
 #include "base/clock.h"
+#include "wire/agent_secrets.h"
 
 #define READS_AT_ONCE 8
 #define DRAIN_READS_MAX 64
+#define MASKED_READ_MAX ((size_t)16 * 1024)
 #define END_OF_TRANSMISSION "\x04" /* what ^D types */
 
 static void write_stdin(struct process *p)
@@ -124,7 +127,8 @@ static void forget_an_ended_one(struct agent *a, const struct process *reading)
 static void grow_ring(struct process *p, struct ring *r)
 {
 	struct agent *a = p->agent;
-	size_t wanted = ring_wants(r);
+	/* A mask needs room for all that it keeps back. */
+	size_t wanted = p->mask ? r->capacity_max : ring_wants(r);
 	size_t more = wanted - r->capacity;
 
 	assert(wanted >= r->capacity);
@@ -155,30 +159,68 @@ static void flush_viewers(struct process *p)
 		connection_flush(c);
 }
 
+/* Reads at most what fits with all that the mask keeps back. */
+static ssize_t fill_masked(struct process *p, struct channel *c, uint64_t floor)
+{
+	char bytes[MASKED_READ_MAX];
+	size_t kept = secret_mask_kept(p->mask), room = ring_room(&c->ring, kept + 1, floor);
+	AUTO(buf_done) struct buf shown = BUF(sizeof(bytes) + AGENT_SECRET_VALUE_MAX);
+	ssize_t got;
+
+	if (room <= kept) {
+		errno = ENOBUFS;
+		return -1;
+	}
+	room -= kept;
+	got = read(c->watch.fd, bytes, room < sizeof(bytes) ? room : sizeof(bytes));
+	if (got > 0)
+		secret_mask_add(p->mask, (struct span){bytes, (size_t)got}, &shown);
+	else if (got == 0 || (errno != EAGAIN && errno != EINTR))
+		secret_mask_end(p->mask, &shown);
+	ring_add(&c->ring, buf_span(&shown));
+	return got;
+}
+
+static ssize_t fill_ring(struct process *p, struct channel *c)
+{
+	uint64_t floor = floor_of(p, (unsigned)(c - p->out));
+
+	return p->mask ? fill_masked(p, c, floor) : ring_fill(&c->ring, c->watch.fd, floor);
+}
+
+static void tell_output(struct process *p, unsigned stream)
+{
+	if (p->info.output_end[stream] == p->out[stream].ring.end)
+		return;
+	p->info.output_end[stream] = p->out[stream].ring.end;
+	flush_viewers(p);
+}
+
 /* 1 = bytes were read; 0 = no bytes are ready, or the stream has ended. */
 static int read_some(struct channel *c)
 {
 	struct process *p = c->process;
 	unsigned stream = (unsigned)(c - p->out);
 	ssize_t got;
+	int code;
 
 	if (c->watch.fd < 0)
 		return 0;
 	grow_ring(p, &c->ring);
 	do
-		got = ring_fill(&c->ring, c->watch.fd, floor_of(p, stream));
+		got = fill_ring(p, c);
 	while (got < 0 && errno == EINTR);
+	code = errno;
+	tell_output(p, stream);
 	if (got > 0) {
-		p->info.output_end[stream] = c->ring.end;
 		process_touch(p);
-		flush_viewers(p);
 		return 1;
 	}
-	if (got < 0 && errno == ENOBUFS) {
+	if (got < 0 && code == ENOBUFS) {
 		watch_pause(p->agent, &c->watch);
 		if (waits_for_nobody(p))
 			p->look_again_at = deadline_after(CONNECTION_STALL_MS);
-	} else if (got == 0 || errno != EAGAIN) {
+	} else if (got == 0 || code != EAGAIN) {
 		watch_close(p->agent, &c->watch); /* a terminal ends with EIO */
 	}
 	return 0;

@@ -16,6 +16,7 @@
 #include "trace/timing.h"
 #include "wire/agent_terminal.h"
 #include "wire/names.h"
+#include "wire/agent_secrets.h"
 
 /* Set as the socket priority of file connections, so that the descriptor itself shows its use. A
  * unix socket ignores it, and no table of descriptors can become stale. */
@@ -254,9 +255,10 @@ int compute_file(struct provider *p, const char *id, struct arena *a,
 int compute_start(struct provider *p, const char *id, const struct compute_start *start,
                   struct agent_process *ret, struct error *err)
 {
+	bool is_secret = start->exec->secrets && start->exec->secrets[0];
 	const struct compute_call call = {
 	        .type = AGENT_EXEC,
-	        .shape = agent_exec_shape,
+	        .shape = is_secret ? agent_secret_exec_shape : agent_exec_shape,
 	        .message = start->exec,
 	        WIRE_REPLY(AGENT_STARTED, agent_process_shape, *ret),
 	};

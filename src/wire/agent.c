@@ -8,6 +8,7 @@
 #include "wire/agent_machine.h"
 #include "wire/agent_terminal.h"
 #include "wire/agent_warm.h"
+#include "wire/agent_secrets.h"
 
 #define PATH_MAX_BYTES 4096
 #define NAME_MAX_BYTES 256
@@ -35,20 +36,19 @@ const struct wire_member agent_pong_shape[] = {
         WIRE_END,
 };
 
-const struct wire_member agent_exec_shape[] = {
-        WIRE_TEXT_LIST_MEMBER(agent_exec, args, AGENT_ARGS_MAX),
-        WIRE_TEXT_LIST_MEMBER(agent_exec, env, AGENT_ENV_MAX),
-        WIRE_TEXT_MEMBER(agent_exec, cwd, PATH_MAX_BYTES),
-        WIRE_TEXT_MEMBER(agent_exec, user, NAME_MAX_BYTES),
-        WIRE_TEXT_MEMBER(agent_exec, label, NAME_MAX_BYTES),
-        WIRE_BYTES_MEMBER(agent_exec, stdin_bytes, 0),
-        WIRE_U32_MEMBER(agent_exec, flags),
-        WIRE_U32_MEMBER(agent_exec, rows),
-        WIRE_U32_MEMBER(agent_exec, columns),
-        WIRE_U32_MEMBER(agent_exec, ring_bytes),
-        WIRE_U64_MEMBER(agent_exec, timeout_ms),
-        WIRE_END,
-};
+#define EXEC_MEMBERS                                                                               \
+	WIRE_TEXT_LIST_MEMBER(agent_exec, args, AGENT_ARGS_MAX),                                   \
+	        WIRE_TEXT_LIST_MEMBER(agent_exec, env, AGENT_ENV_MAX),                             \
+	        WIRE_TEXT_MEMBER(agent_exec, cwd, PATH_MAX_BYTES),                                 \
+	        WIRE_TEXT_MEMBER(agent_exec, user, NAME_MAX_BYTES),                                \
+	        WIRE_TEXT_MEMBER(agent_exec, label, NAME_MAX_BYTES),                               \
+	        WIRE_BYTES_MEMBER(agent_exec, stdin_bytes, 0), WIRE_U32_MEMBER(agent_exec, flags), \
+	        WIRE_U32_MEMBER(agent_exec, rows), WIRE_U32_MEMBER(agent_exec, columns),           \
+	        WIRE_U32_MEMBER(agent_exec, ring_bytes), WIRE_U64_MEMBER(agent_exec, timeout_ms)
+
+const struct wire_member agent_exec_shape[] = {EXEC_MEMBERS, WIRE_END};
+const struct wire_member agent_secret_exec_shape[] = {
+        EXEC_MEMBERS, WIRE_TEXT_LIST_MEMBER(agent_exec, secrets, AGENT_SECRETS_MAX), WIRE_END};
 
 const struct wire_member agent_warm_shape[] = {
         WIRE_TEXT_MEMBER(agent_warm, language, NAME_MAX_BYTES),

@@ -119,7 +119,6 @@ struct agent_pong {
 	uint64_t uptime_ms;
 	const char *boot_id; /* random per agent start */
 };
-extern const struct wire_member agent_pong_shape[];
 
 enum agent_exec_flag {
 	AGENT_EXEC_TTY = 1 << 0,    /* a PTY with rows x columns; output is one stream */
@@ -143,10 +142,11 @@ struct agent_exec {
 	struct span stdin_bytes;
 	uint32_t flags;
 	uint32_t rows, columns;
-	uint32_t ring_bytes; /* per stream, 0 = 1 MiB; at most 16 MiB */
-	uint64_t timeout_ms; /* 0 = none; then all descendants are killed and EXIT has timed_out */
+	uint32_t ring_bytes;  /* per stream, 0 = 1 MiB; at most 16 MiB */
+	uint64_t timeout_ms;  /* 0 = none; then all descendants are killed and EXIT has timed_out */
+	const char **secrets; /* see agent_secrets.h; or NULL */
 };
-extern const struct wire_member agent_exec_shape[];
+extern const struct wire_member agent_pong_shape[], agent_exec_shape[];
 
 enum agent_stream { AGENT_STDOUT = 1, AGENT_STDERR = 2 };
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "wire/agent_secrets.h"
 
 #define RACES 100
 
@@ -215,6 +216,83 @@ TEST(a_terminal_that_closes_hangs_up_its_program)
 	box_end(&b);
 }
 
+#define SECRET "hunter2-hunter2"
+
+static struct ran run_secret(struct box *b, const char *line)
+{
+	AUTO_CLOSE int fd = box_connect(b);
+	struct agent_exec command = terminal(b, line);
+	struct agent_process started;
+
+	command.secrets = (const char *[]){"PGPASSWORD=" SECRET, NULL};
+	say(b, fd, AGENT_EXEC, agent_secret_exec_shape, &command);
+	HEAR(b, fd, AGENT_STARTED, agent_process, &started);
+	assert_true(started.flags & AGENT_EXEC_SECRET);
+	return exec_finish(b, fd);
+}
+
+TEST(a_terminal_s_secret_is_in_its_environment_and_masked_in_its_output)
+{
+	struct box b = box_start(BOX_HOST);
+	struct ran r = run_secret(&b, "test \"$PGPASSWORD\" = " SECRET
+	                              " && echo same; echo a${PGPASSWORD}b$PGPASSWORD; "
+	                              "echo hunter2; printf hunter2-h");
+
+	assert_string_equal(buf_text(&r.out[0]),
+	                    "same\r\na***************b***************\r\nhunter2\r\n*********");
+	ran_done(&r);
+	box_end(&b);
+}
+
+TEST(a_secret_that_comes_in_pieces_is_masked)
+{
+	struct box b = box_start(BOX_HOST);
+	struct ran r = run_secret(&b, "rest=$PGPASSWORD; while [ -n \"$rest\" ]; do "
+	                              "next=${rest#?}; printf %s \"${rest%\"$next\"}\"; "
+	                              "sleep 0.02; rest=$next; done; echo .");
+
+	/* Three bytes pass before it can be known. */
+	assert_string_equal(buf_text(&r.out[0]), "hun************.\r\n");
+	ran_done(&r);
+	box_end(&b);
+}
+
+TEST(much_output_with_a_secret_stays_whole)
+{
+	struct box b = box_start(BOX_HOST);
+	struct ran r = run_secret(&b, "i=0; while [ $i -lt 3000 ]; do echo \"$i $PGPASSWORD "
+	                              "hunter2 hunter2-hunter\"; i=$((i+1)); done");
+	unsigned lines = 0;
+
+	/* A read may end within the first three bytes of a value. */
+	for (const char *at = buf_text(&r.out[0]);
+	     (at = strstr(at, "************ hunter2 hunter2-hunter\r\n")); at++)
+		lines++;
+	assert_int_equal(lines, 3000);
+	assert_int_equal(r.out[0].size,
+	                 10 * 1 + 90 * 2 + 900 * 3 + 2000 * 4 +
+	                         3000 * strlen(" " SECRET " hunter2 hunter2-hunter\r\n"));
+	assert_null(strstr(buf_text(&r.out[0]), SECRET));
+	ran_done(&r);
+	box_end(&b);
+}
+
+TEST(only_a_terminal_has_secrets_of_a_fair_size)
+{
+	struct box b = box_start(BOX_HOST);
+	AUTO_CLOSE int fd = box_connect(&b);
+	struct agent_exec command = terminal(&b, "true");
+
+	command.secrets = (const char *[]){"A=short", NULL};
+	say(&b, fd, AGENT_EXEC, agent_secret_exec_shape, &command);
+	assert_int_equal(hear_failed(&b, fd).code, ERROR_INVALID);
+	command.secrets = (const char *[]){"A=" SECRET, NULL};
+	command.flags = 0;
+	say(&b, fd, AGENT_EXEC, agent_secret_exec_shape, &command);
+	assert_int_equal(hear_failed(&b, fd).code, ERROR_INVALID);
+	box_end(&b);
+}
+
 int main(void)
 {
 	return RUN(CASE(a_command_can_have_a_terminal_of_the_wanted_size),
@@ -225,5 +303,9 @@ int main(void)
 	           CASE(the_end_of_input_is_never_taken_for_a_hangup),
 	           CASE(each_terminal_is_a_session_of_its_own),
 	           CASE(a_viewer_that_takes_nothing_does_not_hold_a_terminal_back),
-	           CASE(a_terminal_that_closes_hangs_up_its_program));
+	           CASE(a_terminal_that_closes_hangs_up_its_program),
+	           CASE(a_terminal_s_secret_is_in_its_environment_and_masked_in_its_output),
+	           CASE(a_secret_that_comes_in_pieces_is_masked),
+	           CASE(much_output_with_a_secret_stays_whole),
+	           CASE(only_a_terminal_has_secrets_of_a_fair_size));
 }
