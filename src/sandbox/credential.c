@@ -297,3 +297,151 @@ const char **credential_hosts_split(struct arena *a, const char *text)
 	list[count] = NULL;
 	return list;
 }
+
+/* Programs that start before a window's own, or that verify others, read these. */
+static const char *const refused_variables[] = {
+        "PATH",
+        "HOME",
+        "USER",
+        "LOGNAME",
+        "SHELL",
+        "TERM",
+        "LANG",
+        "IFS",
+        "ENV",
+        "BASH_ENV",
+        "BASHOPTS",
+        "SHELLOPTS",
+        "PS0",
+        "PS1",
+        "PS2",
+        "PS4",
+        "PROMPT_COMMAND",
+        "CDPATH",
+        "GLOBIGNORE",
+        "PWD",
+        "OLDPWD",
+        "TMPDIR",
+        "EDITOR",
+        "VISUAL",
+        "PAGER",
+        "BROWSER",
+        "CLASSPATH",
+        "NODE_OPTIONS",
+        "NODE_PATH",
+        "PERL5LIB",
+        "PERL5OPT",
+        "RUBYOPT",
+        "RUBYLIB",
+        "JAVA_TOOL_OPTIONS",
+        "_JAVA_OPTIONS",
+        "JDK_JAVA_OPTIONS",
+        "CURL_CA_BUNDLE",
+        "REQUESTS_CA_BUNDLE",
+        "AWS_CA_BUNDLE",
+        "PIP_CERT",
+        "CARGO_HTTP_CAINFO",
+        "DENO_CERT",
+        "NODE_EXTRA_CA_CERTS",
+        "PIP_INDEX_URL",
+        "PGSSLROOTCERT",
+};
+static const char *const refused_beginnings[] = {"LD_",   "DYLD_", "SSL_",   "GIT_",   "PYTHON",
+                                                 "BASH_", "LC_",   "ATOLL_", "GCONV_", "MALLOC_"};
+static const char *const refused_endings[] = {"_PROXY", "_BASE_URL", "_CAINFO", "_CA_CERT"};
+
+static bool name_ends_with(const char *name, const char *ending)
+{
+	size_t size = strlen(name), end = strlen(ending);
+
+	return size >= end && strcmp(name + size - end, ending) == 0;
+}
+
+static bool is_refused_variable(const char *name)
+{
+	for (size_t i = 0; i < sizeof(refused_variables) / sizeof(*refused_variables); i++)
+		if (strcmp(name, refused_variables[i]) == 0)
+			return true;
+	for (size_t i = 0; i < sizeof(refused_beginnings) / sizeof(*refused_beginnings); i++)
+		if (strncmp(name, refused_beginnings[i], strlen(refused_beginnings[i])) == 0)
+			return true;
+	for (size_t i = 0; i < sizeof(refused_endings) / sizeof(*refused_endings); i++)
+		if (name_ends_with(name, refused_endings[i]))
+			return true;
+	return false;
+}
+
+static int check_variable_name(const char *name, struct error *err)
+{
+	size_t size = strnlen(name, CREDENTIAL_VARIABLE_NAME_MAX + 1);
+	bool fine = size > 0 && size <= CREDENTIAL_VARIABLE_NAME_MAX && name[0] >= 'A' &&
+	            name[0] <= 'Z';
+
+	for (size_t i = 0; fine && i < size; i++)
+		fine = (name[i] >= 'A' && name[i] <= 'Z') || (name[i] >= '0' && name[i] <= '9') ||
+		       name[i] == '_';
+	if (!fine) {
+		(void)FAIL(err, ERROR_INVALID, "'%.70s' is no name of a variable", name);
+		return FAIL_HINT(err,
+		                 "1 to %d upper-case letters, digits and '_', the first a letter",
+		                 CREDENTIAL_VARIABLE_NAME_MAX);
+	}
+	if (!is_refused_variable(name))
+		return 0;
+	return FAIL(err, ERROR_INVALID,
+	            "the variable '%s' decides what programs run or trust; a credential cannot set "
+	            "it",
+	            name);
+}
+
+static int check_variable(const struct credential_environment *wish,
+                          const struct credential_field *variable, struct error *err)
+{
+	if (check_variable_name(variable->name, err) < 0)
+		return -1;
+	for (size_t i = 0; i < wish->field_count; i++) {
+		size_t size = strlen(wish->fields[i].value);
+
+		if (strcmp(wish->fields[i].name, variable->value) != 0)
+			continue;
+		if (size >= CREDENTIAL_VARIABLE_VALUE_MIN && size <= CREDENTIAL_VARIABLE_VALUE_MAX)
+			return 0;
+		return FAIL(
+		        err, ERROR_INVALID,
+		        "the field '%s' has %zu bytes; the value of a variable has %d to %d, so "
+		        "that output can be masked",
+		        variable->value, size, CREDENTIAL_VARIABLE_VALUE_MIN,
+		        CREDENTIAL_VARIABLE_VALUE_MAX);
+	}
+	return FAIL(err, ERROR_INVALID, "%s: the credential has no field '%.40s'", variable->name,
+	            variable->value);
+}
+
+int credential_environment_format(struct arena *a, const struct credential_environment *wish,
+                                  const char **ret, struct error *err)
+{
+	AUTO(buf_done) struct buf text =
+	        BUF(CREDENTIAL_VARIABLES_MAX *
+	            (CREDENTIAL_VARIABLE_NAME_MAX + CREDENTIAL_FIELD_NAME_MAX + 2));
+
+	if (wish->variable_count > CREDENTIAL_VARIABLES_MAX)
+		return FAIL(err, ERROR_INVALID, "a credential sets at most %d variables",
+		            CREDENTIAL_VARIABLES_MAX);
+	for (size_t i = 0; i < wish->variable_count; i++) {
+		if (check_variable(wish, &wish->variables[i], err) < 0)
+			return -1;
+		buf_addf(&text, "%s%s=%s", i > 0 ? " " : "", wish->variables[i].name,
+		         wish->variables[i].value);
+	}
+	*ret = arena_copy(a, buf_span(&text));
+	return 0;
+}
+
+bool credential_environment_next(struct span *rest, struct span *ret_name, struct span *ret_field)
+{
+	if (rest->size == 0)
+		return false;
+	(void)span_split(rest, ' ', ret_field);
+	(void)span_split(ret_field, '=', ret_name);
+	return true;
+}

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sandbox/credential.h — what a credential may consist of: its name, fields, hosts and kind. Pure.
  *
- * A credential is a set of named fields for some hosts. Its fields never enter a sandbox: network
- * rules of a sandbox name them ("${credential.github.token}"), and the rules and the credential
- * both have to name the host. A host is "api.example.com", or "*.example.com" for all names below
- * it but not itself. Hosts are kept as one text: lower case, separated by blanks. */
+ * A credential is a set of named fields for some hosts. Its fields stay outside of sandboxes, but
+ * for those that `environment` puts into variables of terminal windows: network rules of a sandbox
+ * name them ("${credential.github.token}"), and the rules and the credential both have to name the
+ * host. A host is "api.example.com", or "*.example.com" for all names below it but not itself.
+ * Hosts are kept as one text: lower case, separated by blanks. */
 #pragma once
 
 #include <stdbool.h>
@@ -50,6 +51,26 @@ struct credential_field {
 MUST_CHECK int credential_fields_check(enum credential_kind kind,
                                        const struct credential_field *fields, size_t count,
                                        struct error *err);
+
+/* Variables of terminal windows that get fields. The text is "PGPASSWORD=password", sorted and
+ * separated by blanks. Refuses names that change how programs are found or what they trust (PATH,
+ * LD_…, *_PROXY, SSL_…), fields that the credential does not have, and values that cannot be masked
+ * in output: they have 8 to 1024 bytes. */
+#define CREDENTIAL_VARIABLES_MAX 4
+#define CREDENTIAL_VARIABLE_NAME_MAX 64
+#define CREDENTIAL_VARIABLE_VALUE_MIN 8
+#define CREDENTIAL_VARIABLE_VALUE_MAX 1024
+struct credential_environment {
+	const struct credential_field *variables; /* the value is the name of the field */
+	size_t variable_count;
+	const struct credential_field *fields;
+	size_t field_count;
+};
+MUST_CHECK int credential_environment_format(struct arena *a,
+                                             const struct credential_environment *wish,
+                                             const char **ret, struct error *err);
+/* The next "NAME=field" of such a text; false at its end. */
+bool credential_environment_next(struct span *rest, struct span *ret_name, struct span *ret_field);
 
 /* Writes the text of the hosts, in the arena. Refuses no hosts, addresses, and wildcards for names
  * below which anybody can rent a name ("*.com", "*.github.io"); a signature of AWS gives nothing

@@ -169,11 +169,45 @@ TEST(hosts_cover_what_is_as_narrow)
 	assert_false(credential_hosts_cover("", SPAN("example.com")));
 }
 
+static int format_environment(const char *name, const char *field, const char *value,
+                              const char **ret)
+{
+	static struct arena a;
+	const struct credential_field variable = {name, field}, password = {"password", value};
+	const struct credential_environment wish = {&variable, 1, &password, 1};
+	struct error err = {0};
+
+	return credential_environment_format(&a, &wish, ret, &err) < 0 ? (int)err.code : 0;
+}
+
+TEST(a_variable_is_harmless_and_has_a_field_that_can_be_masked)
+{
+	static const char *const refused[] = {
+	        "PATH",       "LD_PRELOAD", "SSL_CERT_FILE", "HTTPS_PROXY", "GIT_SSH_COMMAND",
+	        "PYTHONPATH", "BASH_ENV",   "lower",         "1A",          "",
+	        "A B",        "A=B",        "PROMPT_COMMAND"};
+	struct span rest, name, field;
+	const char *text;
+
+	assert_int_equal(format_environment("PGPASSWORD", "password", "12345678", &text), 0);
+	assert_string_equal(text, "PGPASSWORD=password");
+	rest = span_of(text);
+	assert_true(credential_environment_next(&rest, &name, &field));
+	assert_true(span_equals_text(name, "PGPASSWORD") && span_equals_text(field, "password"));
+	assert_false(credential_environment_next(&rest, &name, &field));
+	for (size_t i = 0; i < COUNT_OF(refused); i++)
+		assert_int_equal(format_environment(refused[i], "password", "12345678", &text),
+		                 ERROR_INVALID);
+	assert_int_equal(format_environment("A", "other", "12345678", &text), ERROR_INVALID);
+	assert_int_equal(format_environment("A", "password", "1234567", &text), ERROR_INVALID);
+}
+
 int main(void)
 {
 	return RUN(CASE(a_name_is_lower_case_and_short), CASE(fields_are_those_of_the_kind),
 	           CASE(a_value_is_printable_and_is_in_no_error),
 	           CASE(all_values_together_have_a_limit), CASE(hosts_become_one_text),
 	           CASE(a_host_is_a_name_and_no_wildcard_of_strangers),
-	           CASE(hosts_cover_what_is_as_narrow));
+	           CASE(hosts_cover_what_is_as_narrow),
+	           CASE(a_variable_is_harmless_and_has_a_field_that_can_be_masked));
 }
