@@ -3464,6 +3464,8 @@ export interface CredentialCreate {
   consent?: "conversation" | "sandbox" | "project";
   /** default: never */
   expires_at?: string | null;
+  /** for protocols that the proxy does not speak: variables of terminal windows, and the field that each gets. Programs in the sandbox can read the values. Needs the consent conversation; {} = none (default) */
+  environment?: Record<string, string>;
   /** lower-case letters, digits and '-'; rules name it: ${credential.NAME.FIELD} */
   name: string;
   /** which fields it has (default: the preset's, or token) */
@@ -3484,6 +3486,8 @@ export interface Credential {
   hosts: string[];
   /** the fields that are set */
   field_names: string[];
+  /** variables of terminal windows, and the field of each */
+  environment: Record<string, string>;
   owner: "project" | "user";
   consent: "conversation" | "sandbox" | "project";
   /** needs_login: its tokens cannot be renewed */
@@ -3515,6 +3519,8 @@ export interface CredentialChange {
   consent?: "conversation" | "sandbox" | "project";
   /** default: never */
   expires_at?: string | null;
+  /** for protocols that the proxy does not speak: variables of terminal windows, and the field that each gets. Programs in the sandbox can read the values. Needs the consent conversation; {} = none (default) */
+  environment?: Record<string, string>;
 }
 
 /** A login to begin */

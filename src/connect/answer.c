@@ -78,6 +78,7 @@ static int find_or_make_credential(const struct connect_context *c, const struct
 	        .owner_id = r->owner_id,
 	        .name = r->name,
 	        .kind = CREDENTIAL_OAUTH,
+	        .environment = "",
 	        .created_at = now,
 	};
 	return 0;

@@ -146,6 +146,9 @@ int grants_open(const struct grants_options *options, struct grants **ret, struc
 	if (code == 0)
 		code = thread_start(&g->trust_thread, NULL, grant_run_trust, g);
 	g->has_trust_thread = g->has_thread && code == 0;
+	if (code == 0)
+		code = thread_start(&g->window_thread, NULL, grant_run_windows, g);
+	g->has_window_thread = g->has_trust_thread && code == 0;
 	if (code == 0) {
 		grant_prepare_starts(g, true);
 		*ret = g;
@@ -169,6 +172,8 @@ void grants_close(struct grants *g)
 		(void)pthread_join(g->thread, NULL);
 	if (g->has_trust_thread)
 		(void)pthread_join(g->trust_thread, NULL);
+	if (g->has_window_thread)
+		(void)pthread_join(g->window_thread, NULL);
 	grant_forget_trust(g);
 	map_done(&g->sent);
 	map_done(&g->prepared);

@@ -95,3 +95,31 @@ MUST_CHECK int grant_set(struct grants *g, struct arena *a, const struct fleet_r
 MUST_CHECK int grant_is_usable(struct grants *g, struct arena *a, const char *sandbox_id,
                                const struct credential_record *credential, const char **ret_why,
                                struct error *err);
+
+/* Values of credentials in terminal windows. A window that a call of a conversation opens gets the
+ * variables of the credentials that this conversation may use, if the same key asked for the
+ * consent. A third thread ends windows within about a second after their consent. */
+#define GRANT_VARIABLES_MAX 8
+struct grant_place {
+	const struct sandbox_record *sandbox;
+	const char *conversation_id; /* NULL or "" = none: no variables */
+	const char *key_id;
+};
+struct grant_environment {
+	const char *env[GRANT_VARIABLES_MAX + 1]; /* "KEY=value", NULL-terminated */
+	size_t count;
+	const char *consents[GRANT_VARIABLES_MAX], *credentials[GRANT_VARIABLES_MAX]; /* ids */
+	size_t consent_count;
+};
+MUST_CHECK int grant_environment_find(struct grants *g, struct arena *a,
+                                      const struct grant_place *place,
+                                      struct grant_environment *ret, struct error *err);
+bool grant_environment_has(const struct grant_environment *e, const char *credential_id);
+/* Writes down that the window gets these, before it does. */
+MUST_CHECK int grant_keep_window(struct grants *g, const struct grant_place *place,
+                                 const struct grant_environment *e, const char *window,
+                                 struct error *err);
+/* Fails when the window has values of another conversation, or of another key's. */
+MUST_CHECK int grant_enter_window(struct grants *g, struct arena *a,
+                                  const struct grant_place *place, const char *window,
+                                  struct error *err);

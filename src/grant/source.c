@@ -99,6 +99,7 @@ int grant_keep(struct grants *g, struct arena *a, const struct grant_literals *w
 	const struct id id = id_new(), owner = id_new();
 	struct json_map fields;
 	struct credential_record r = {
+	        .environment = "",
 	        .id = id.text,
 	        .project_id = wish->project_id,
 	        .owner_id = owner.text,

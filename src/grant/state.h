@@ -14,8 +14,8 @@ struct provider;
 
 struct grants {
 	struct grants_options options;
-	pthread_t thread, trust_thread;
-	bool has_thread, has_trust_thread;
+	pthread_t thread, trust_thread, window_thread;
+	bool has_thread, has_trust_thread, has_window_thread;
 	pthread_mutex_t mutex; /* guards the rest; one round at a time */
 	pthread_cond_t wake;
 	bool is_stopping, is_settled;
@@ -50,6 +50,8 @@ bool grant_wait_for_round(struct grants *g);
 /* rounds.c: the thread that installs the authority in sandboxes that have started. */
 void *grant_run_trust(void *grants);
 void grant_forget_trust(struct grants *g);
+/* windows.c: the thread that ends windows whose consent has ended. */
+void *grant_run_windows(void *grants);
 /* trust.c: writes the authority's files into a started sandbox. */
 MUST_CHECK int grant_install_trust(struct provider *p, const char *id, const char *certificate,
                                    int64_t deadline, struct error *err);

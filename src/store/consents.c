@@ -114,6 +114,8 @@ static int run_purge(struct store_connection *c, void *context, struct error *er
 {
 	if (query_run(c, QUERY_CONSENT_PURGE, context, NULL, err) < 0)
 		return -1;
+	if (query_run(c, QUERY_SECRET_WINDOW_PURGE, NULL, NULL, err) < 0)
+		return -1;
 	return query_run(c, QUERY_AUTHORITY_PURGE, NULL, NULL, err) < 0 ? -1 : 0;
 }
 

@@ -24,6 +24,7 @@ struct credential_record {
 	enum credential_kind kind;
 	enum credential_consent consent;
 	const char *hosts;       /* see sandbox/credential.h */
+	const char *environment; /* see credential_environment_format; "" = none */
 	const char *fields_json; /* {"token":"VALUE"} */
 	const char *field_names; /* separated by blanks */
 	const char *fingerprint; /* see store_credential_fingerprint */

@@ -35,6 +35,7 @@ struct blob_store;
 struct cancel;
 struct fleet_hold;
 struct store;
+struct terminal_secrets;
 struct terminals;
 struct terminals_options {
 	struct blob_store *blobs; /* of recordings; NULL = no recordings */
@@ -81,7 +82,8 @@ MUST_CHECK int terminal_find(const struct terminal_at *at, struct arena *a,
                              struct terminal_window *ret, struct error *err);
 
 struct terminal_open {
-	const char *command; /* a shell line; NULL = a login shell */
+	const char *command;                    /* a shell line; NULL = a login shell */
+	const struct terminal_secrets *secrets; /* see secrets.h; NULL = none */
 	const char *cwd, *user;
 	const char **env;       /* "KEY=value", NULL-terminated */
 	uint32_t rows, columns; /* 0 = 24 x 80; ignored for an existing window */

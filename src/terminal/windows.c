@@ -8,9 +8,11 @@
 #include "provider/provider.h"
 #include "terminal/prompt.h"
 #include "terminal/recording.h"
+#include "terminal/secrets.h"
 #include "terminal/terminals.h"
 #include "store/projects.h"
 #include "fleet/core/fleet_hold.h"
+#include "wire/agent_secrets.h"
 
 #define LABEL "terminal:"
 #define GIVEN_NAME_SIZE 7 /* with its NUL */
@@ -153,6 +155,7 @@ static int start_shell(const struct terminal_at *at, struct arena *a,
 	struct agent_exec exec = {
 	        .args = open->command ? line : (const char **)(uintptr_t)prompt_shell_args(),
 	        .env = open->env,
+	        .secrets = open->secrets ? open->secrets->env : NULL,
 	        .cwd = open->cwd,
 	        .user = open->user,
 	        .label = arena_format(a, LABEL "%s", at->window),
@@ -170,13 +173,31 @@ static int start_shell(const struct terminal_at *at, struct arena *a,
 	return start_args(at, a, &exec, ret, err);
 }
 
+static bool has_secrets(const struct terminal_open *open)
+{
+	return open->secrets && open->secrets->env;
+}
+
+static int start_with_secrets(const struct terminal_at *at, struct arena *a,
+                              const struct terminal_open *open, struct agent_process *ret,
+                              struct error *err)
+{
+	if (open->secrets->keep(open->secrets->context, at->window, err) < 0)
+		return -1;
+	if (start_shell(at, a, open, ret, err) == 0)
+		return 0;
+	return FAIL_CONTEXT(err, "a window with credentials, which agents of earlier versions and "
+	                         "providers without an agent cannot open");
+}
+
 static int make_window(const struct terminal_at *at, struct arena *a,
                        const struct terminal_open *open, struct terminal_window *ret,
                        struct error *err)
 {
 	struct terminal_window w = {.name = at->window};
 
-	if (start_shell(at, a, open, &w.process, err) < 0)
+	if (has_secrets(open) ? start_with_secrets(at, a, open, &w.process, err) < 0
+	                      : start_shell(at, a, open, &w.process, err) < 0)
 		return -1;
 	w.is_shell = prompt_shell_is_ours(w.process.args);
 	if (set_idle(at, open, &w, err) < 0)
@@ -206,6 +227,9 @@ static int open_locked(const struct terminal_at *at, struct arena *a,
 	for (size_t i = 0; i < g->count; i++) {
 		if (strcmp(g->items[i].name, at->window) != 0)
 			continue;
+		if (g->items[i].process.flags & AGENT_EXEC_SECRET && open->secrets &&
+		    open->secrets->enter(open->secrets->context, at->window, err) < 0)
+			return -1;
 		if (ask_state(at, &g->items[i], err) < 0 ||
 		    (g->items[i].state.idle_ms == 0 && set_idle(at, open, &g->items[i], err) < 0))
 			return -1;

@@ -162,6 +162,12 @@ int activation_decide(const struct activation_context *c, const struct tool_deci
 	return 0;
 }
 
+/* Whether the conversation's windows get values of it. */
+static bool is_for_windows(const struct tool_call *call, const struct credential_record *credential)
+{
+	return credential->environment[0] && text_or_null(call->conversation_id);
+}
+
 /* The server's own words; the agent's reason is one member, which is shown as a quotation. */
 static const char *write_request(const struct tool_call *call, const struct activation_input *in,
                                  const struct credential_record *credential)
@@ -175,6 +181,12 @@ static const char *write_request(const struct tool_call *call, const struct acti
 	              credential->consent == CREDENTIAL_CONSENT_SANDBOX
 	                      ? "revoked, for every program in the sandbox"
 	                      : "an hour from now, for every program in the sandbox");
+	if (is_for_windows(call, credential))
+		json_add_text(&text, "environment",
+		              arena_format(call->arena,
+		                           "programs in this sandbox can read the values: new "
+		                           "terminal windows of this conversation have %s",
+		                           credential->environment));
 	json_add_text(&text, "reason", in->why ? in->why : "");
 	json_add_text(&text, "id", credential->id);
 	json_add_text(&text, "owner", credential->owner_id);
@@ -288,11 +300,47 @@ static int activation_check(const struct tool_call *call, const void *input, str
 
 	if (find_credential(call, in->name, &credential, err) < 0)
 		return -1;
-	if (rules_name(call, credential.name))
+	if (rules_name(call, credential.name) || is_for_windows(call, &credential))
 		return 0;
 	(void)FAIL(err, ERROR_CONFLICT, "no rule of this sandbox uses the credential '%s'",
 	           credential.name);
 	return FAIL_HINT(err, "a person has to add one to the sandbox's egress rules");
+}
+
+/* What the call lacks to use the credential; NULL: nothing. A window needs a consent of its own
+ * conversation, whatever others in the sandbox may use. */
+static int find_lack(const struct tool_call *call, const struct credential_record *credential,
+                     const char **ret_why, struct error *err)
+{
+	const struct grant_place place = {call->sandbox, call->conversation_id, call->key_id};
+	struct grant_environment environment;
+
+	if (grant_is_usable(call->grants, call->arena, call->sandbox->id, credential, ret_why,
+	                    err) < 0)
+		return -1;
+	if (*ret_why || !is_for_windows(call, credential))
+		return 0;
+	if (grant_environment_find(call->grants, call->arena, &place, &environment, err) < 0)
+		return -1;
+	if (!grant_environment_has(&environment, credential->id))
+		*ret_why = arena_format(call->arena,
+		                        "credential '%s' needs a person's consent for this "
+		                        "conversation: call activate_credential",
+		                        credential->name);
+	return 0;
+}
+
+static const char *say_active(const struct tool_call *call, const struct credential_record *r)
+{
+	if (is_for_windows(call, r))
+		return arena_format(
+		        call->arena,
+		        "%s is active for %s; new terminal windows of this conversation "
+		        "have %s in their environment: run the command in a window with "
+		        "a new name",
+		        r->name, r->hosts, r->environment);
+	return arena_format(call->arena, "%s is active for %s: run the request again", r->name,
+	                    r->hosts);
 }
 
 static int activation_call(const struct tool_call *call, const void *input, struct tool_result *ret,
@@ -307,8 +355,7 @@ static int activation_call(const struct tool_call *call, const void *input, stru
 	*out = (struct activation_output){.name = in->name, .state = "active"};
 	ret->structured = out;
 	if (find_credential(call, in->name, &credential, err) < 0 ||
-	    grant_is_usable(call->grants, call->arena, call->sandbox->id, &credential, &why, err) <
-	            0)
+	    find_lack(call, &credential, &why, err) < 0)
 		return -1;
 	if (why && (credential.needs_login || credential.consent == CREDENTIAL_CONSENT_PROJECT))
 		return FAIL(err, ERROR_CONFLICT, "%s", why);
@@ -316,10 +363,7 @@ static int activation_call(const struct tool_call *call, const void *input, stru
 	            await_request(call, &credential, &r, err) < 0))
 		return -1;
 	if (!why || r.state == APPROVAL_USED) {
-		tool_add_text(ret,
-		              span_of(arena_format(call->arena,
-		                                   "%s is active for %s: run the request again",
-		                                   credential.name, credential.hosts)));
+		tool_add_text(ret, span_of(say_active(call, &credential)));
 		return 0;
 	}
 	out->state = "waiting";
@@ -337,7 +381,9 @@ const struct tool activate_credential_tool = {
         .name = CONSENT_TOOL,
         .title = "Ask to use a credential",
         .description = "Asks a person to allow a credential in this sandbox. Its value stays "
-                       "outside: once it is active, requests to its hosts get it on their way. "
+                       "outside: once it is active, requests to its hosts get it on their way. One "
+                       "with the form environment is then in the variables of new terminal windows "
+                       "of this conversation. "
                        "Returns active, or waiting: the same call again says what came of it. Call "
                        "it when a request is refused because a credential needs consent.",
         .input = &activation_input_shape,
@@ -350,12 +396,16 @@ const struct tool activate_credential_tool = {
 
 struct listed_credential {
 	const char *name, *about, *state;
-	const char **hosts;
+	const char **hosts, **forms;
 };
 static const struct json_member listed_credential_shape_members[] = {
         JSON_TEXT_MEMBER(listed_credential, name),
         JSON_TEXT_MEMBER(listed_credential, about),
         JSON_TEXT_LIST_MEMBER(listed_credential, hosts),
+        JSON_TEXT_LIST_MEMBER(listed_credential, forms,
+                              .about = "proxy: requests to the hosts get it by rules of the "
+                                       "sandbox; environment: new terminal windows of the "
+                                       "conversation have it as variables"),
         JSON_TEXT_MEMBER(listed_credential, state, .about = "active, or why it is not"),
 };
 static JSON_SHAPE(listed_credential_shape, "ListedCredential", listed_credential,
@@ -378,6 +428,19 @@ static const struct json_member credentials_output_shape_members[] = {
 static JSON_SHAPE(credentials_output_shape, "ListCredentialsOutput", credentials_output,
                   "Credentials without their values");
 
+static const char **forms_of(const struct tool_call *call, const struct credential_record *r)
+{
+	const char **forms = ARENA_ARRAY(call->arena, const char *, 3);
+	size_t count = 0;
+
+	if (rules_name(call, r->name) || !r->environment[0])
+		forms[count++] = "proxy";
+	if (r->environment[0])
+		forms[count++] = "environment";
+	forms[count] = NULL;
+	return forms;
+}
+
 static int list_call(const struct tool_call *call, const void *input, struct tool_result *ret,
                      struct error *err)
 {
@@ -399,14 +462,17 @@ static int list_call(const struct tool_call *call, const void *input, struct too
 		struct listed_credential *item = &items[out->credentials.count];
 		const char *why;
 
-		if (r->kind == CREDENTIAL_CLIENT || (!in->all && !rules_name(call, r->name)))
+		if (r->kind == CREDENTIAL_CLIENT ||
+		    (!in->all && !rules_name(call, r->name) && !is_for_windows(call, r)))
 			continue;
-		if (grant_is_usable(call->grants, call->arena, call->sandbox->id, r, &why, err) < 0)
+		if (find_lack(call, r, &why, err) < 0)
 			return -1;
 		*item = (struct listed_credential){r->name, r->about, why ? why : "active",
-		                                   credential_hosts_split(call->arena, r->hosts)};
+		                                   credential_hosts_split(call->arena, r->hosts),
+		                                   forms_of(call, r)};
 		out->credentials.count++;
-		buf_addf(&text, "%s (%s): %s\n", r->name, r->hosts, item->state);
+		buf_addf(&text, "%s (%s%s%s): %s\n", r->name, r->hosts,
+		         r->environment[0] ? "; environment " : "", r->environment, item->state);
 	}
 	ret->structured = out;
 	tool_add_text(ret, span_of(text.size ? arena_copy(call->arena, buf_span(&text))
@@ -417,9 +483,9 @@ static int list_call(const struct tool_call *call, const void *input, struct too
 const struct tool list_credentials_tool = {
         .name = "list_credentials",
         .title = "List credentials",
-        .description = "Lists the credentials that requests of this sandbox can get, their hosts, "
-                       "and whether each is active. No value is shown: values never enter the "
-                       "sandbox.",
+        .description = "Lists the credentials that requests of this sandbox can get, or terminal "
+                       "windows of this conversation as variables, their hosts, and whether each "
+                       "is active. No value is shown.",
         .input = &credentials_input_shape,
         .output = &credentials_output_shape,
         .class = TOOL_READS,

@@ -117,11 +117,14 @@ static int execute_call(const struct tool_call *call, const void *input, struct 
 	};
 	struct execute_output *out = ARENA_NEW(call->arena, struct execute_output);
 	struct decision_watch watch = tool_watch_network(call);
+	struct tool_window_secrets secrets;
 	struct terminal_result result;
 
 	if (tool_wait_ms(call, in->wait_ms, TERMINAL_EXECUTE_WAIT_MS, &what.wait_ms, err) < 0 ||
 	    terminal_take_settings(call->store, call->arena, call->sandbox->project_id, &what.open,
 	                           err) < 0 ||
+	    tool_prepare_window(call, &secrets, &what.open, err) < 0 ||
+	    (!in->command && tool_enter_window(call, in->window, err) < 0) ||
 	    terminal_execute(&at, call->arena, &what, &result, err) < 0)
 		return -1;
 	*out = (struct execute_output){

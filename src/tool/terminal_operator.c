@@ -99,6 +99,7 @@ static int operator_call(const struct tool_call *call, const void *input, struct
 	enum terminal_reason reason;
 
 	if (tool_wait_ms(call, in->wait_ms, TERMINAL_OPERATE_WAIT_MS, &what.wait_ms, err) < 0 ||
+	    tool_enter_window(call, in->window, err) < 0 ||
 	    terminal_operate(&at, call->arena, &what, &screen, &reason, err) < 0)
 		return -1;
 	*out = (struct operator_output){

@@ -2,6 +2,8 @@
 /* tool/window.h — the terminal window that a tool works in. */
 #pragma once
 
+#include "grant/grant.h"
+#include "terminal/secrets.h"
 #include "terminal/terminal.h"
 #include "tool/tool.h"
 
@@ -20,3 +22,17 @@ static inline struct terminal_at tool_window_at(const struct tool_call *call, co
 	        .who = call->key_id,
 	};
 }
+
+/* window_secrets.c: what a new window of the call's conversation gets, in *ret. The call and `ret`
+ * outlive the opening. */
+struct tool_window_secrets {
+	const struct tool_call *call;
+	struct grant_place place;
+	struct grant_environment environment;
+	struct terminal_secrets secrets;
+};
+MUST_CHECK int tool_prepare_window(const struct tool_call *call, struct tool_window_secrets *keep,
+                                   struct terminal_open *ret, struct error *err);
+/* Refuses a window that has credentials of another conversation. */
+MUST_CHECK int tool_enter_window(const struct tool_call *call, const char *window,
+                                 struct error *err);

@@ -257,3 +257,24 @@ def test_what_cannot_keep_memory_says_so(api):
         api.post(f"{PATH}/{box}/stop")
         for path, body in (("pause", {"disk": True}), ("snapshot", {"memory": True}), ("fork", {"memory": True})):
             assert refused(api, lambda path=path, body=body: api.post(f"{PATH}/{box}/{path}", body))[0] == 409
+
+
+def test_memory_with_a_credential_in_it_is_not_kept(api):
+    api.post("/v1/credentials", {"name": "db", "hosts": ["db.test"], "fields": {"token": "pw-0123456789"}, "environment": {"DB_TOKEN": "token"}})
+    person = api.clone(api.post("/api/sandbox/keys", {"name": "person"})["key"])
+
+    def call(box, tool, **data):
+        return api.raw("POST", f"/v1/tools/{tool}", {"sandboxId": box, "approvalWaitMs": 0, "conversationId": "c1", "input": data}).json()
+
+    with contextlib.closing(person), machine(api) as box:
+        waiting = call(box, "activate_credential", name="db")["structuredContent"]["approvalId"]
+        person.post(f"/v1/approvals/{waiting}/approve", {})
+        call(box, "execute_command", command="true", window="mine")  # without bash the window stays open all the same
+        assert [w["name"] for w in api.get(f"{PATH}/{box}/windows")["items"]] == ["mine"]
+        for path, body in (("pause", {"disk": True}), ("fork", {"memory": True, "count": 1}), ("snapshot", {"memory": True})):
+            answer = api.raw("POST", f"{PATH}/{box}/{path}", body)
+            assert answer.status == 409 and "credentials" in answer.body.decode(), (path, answer.body)
+        assert api.get(f"{PATH}/{box}")["state"] == "started"
+        assert api.post(f"{PATH}/{box}/snapshot", {})["id"]
+        api.delete("/v1/credentials/db")
+        atoll.wait_for(lambda: not api.get(f"{PATH}/{box}/windows")["items"], 20, "the window's end")

@@ -520,6 +520,7 @@ export interface Credential {
   about: string;
   hosts: string[];
   field_names: string[];
+  environment: Record<string, string>;
   owner: "project" | "user";
   consent: "conversation" | "sandbox" | "project";
   state: "ok" | "expired" | "needs_login";
@@ -537,6 +538,7 @@ export interface CredentialChange {
   fields?: Record<string, string>;
   consent?: "conversation" | "sandbox" | "project";
   expires_at?: string | null;
+  environment?: Record<string, string>;
 }
 /** A credential to store */
 export interface CredentialCreate {
@@ -545,6 +547,7 @@ export interface CredentialCreate {
   fields: Record<string, string>;
   consent?: "conversation" | "sandbox" | "project";
   expires_at?: string | null;
+  environment?: Record<string, string>;
   name: string;
   kind?: "token" | "basic" | "aws" | "custom" | "client";
   preset?: string;

@@ -137,6 +137,7 @@ export const credentialChangeSchema = {
   fields: {"type":"object","description":"its values, which no answer contains: token; username and password; access_key_id and secret_access_key; or any","maxProperties":8,"example":{"token":"…"}},
   consent: {"type":"string","description":"what a person has to allow it for: each conversation (default) or each sandbox; project: no person is asked","enum":["conversation","sandbox","project"]},
   expires_at: {"type":"string","description":"default: never","format":"date-time"},
+  environment: {"type":"object","description":"for protocols that the proxy does not speak: variables of terminal windows, and the field that each gets. Programs in the sandbox can read the values. Needs the consent conversation; {} = none (default)","maxProperties":4,"example":{"PGPASSWORD":"password"}},
 } satisfies Schema;
 export const credentialCreateSchema = {
   about: {"type":"string","description":"what it is for; people and agents see it","maxLength":500},
@@ -144,6 +145,7 @@ export const credentialCreateSchema = {
   fields: {"type":"object","description":"its values, which no answer contains: token; username and password; access_key_id and secret_access_key; or any","maxProperties":8,"example":{"token":"…"}},
   consent: {"type":"string","description":"what a person has to allow it for: each conversation (default) or each sandbox; project: no person is asked","enum":["conversation","sandbox","project"]},
   expires_at: {"type":"string","description":"default: never","format":"date-time"},
+  environment: {"type":"object","description":"for protocols that the proxy does not speak: variables of terminal windows, and the field that each gets. Programs in the sandbox can read the values. Needs the consent conversation; {} = none (default)","maxProperties":4,"example":{"PGPASSWORD":"password"}},
   name: {"type":"string","description":"lower-case letters, digits and '-'; rules name it: ${credential.NAME.FIELD}","maxLength":63,"minLength":1,"example":"github"},
   kind: {"type":"string","description":"which fields it has (default: the preset's, or token)","enum":["token","basic","aws","custom","client"]},
   preset: {"type":"string","description":"a service of /v1/credential-presets: kind and hosts, and rules for sandboxes (egress.credentials)","maxLength":64,"example":"github"},

@@ -3640,6 +3640,8 @@ class CredentialCreate(TypedDict):
     consent: NotRequired[Literal["conversation", "sandbox", "project"]]
     # default: never
     expires_at: NotRequired[str | None]
+    # for protocols that the proxy does not speak: variables of terminal windows, and the field that each gets. Programs in the sandbox can read the values. Needs the consent conversation; {} = none (default)
+    environment: NotRequired[dict[str, str]]
     # lower-case letters, digits and '-'; rules name it: ${credential.NAME.FIELD}
     name: str
     # which fields it has (default: the preset's, or token)
@@ -3661,6 +3663,8 @@ class Credential(TypedDict):
     hosts: list[str]
     # the fields that are set
     field_names: list[str]
+    # variables of terminal windows, and the field of each
+    environment: dict[str, str]
     owner: Literal["project", "user"]
     consent: Literal["conversation", "sandbox", "project"]
     # needs_login: its tokens cannot be renewed
@@ -3694,6 +3698,8 @@ class CredentialChange(TypedDict):
     consent: NotRequired[Literal["conversation", "sandbox", "project"]]
     # default: never
     expires_at: NotRequired[str | None]
+    # for protocols that the proxy does not speak: variables of terminal windows, and the field that each gets. Programs in the sandbox can read the values. Needs the consent conversation; {} = none (default)
+    environment: NotRequired[dict[str, str]]
 
 
 class ConnectCreate(TypedDict):

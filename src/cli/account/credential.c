@@ -28,18 +28,25 @@ static const struct listing_column consent_columns[] = {
         {0},
 };
 
-static int add_fields(struct cli *cli, struct buf *body)
+static int add_map(struct cli *cli, struct buf *body, const char *option, const char *member)
 {
 	const char *text;
 
-	if (!arguments_has(&cli->args, "field"))
+	if (!arguments_has(&cli->args, option))
 		return 0;
-	json_begin_object(body, "fields");
-	for (unsigned i = 0; (text = arguments_text_at(&cli->args, "field", i)); i++)
+	json_begin_object(body, member);
+	for (unsigned i = 0; (text = arguments_text_at(&cli->args, option, i)); i++)
 		if (body_add_setting(body, text, cli->err) < 0)
-			return FAIL_CONTEXT(cli->err, "--field");
+			return FAIL_CONTEXT(cli->err, "--%s", option);
 	json_end_object(body);
 	return 0;
+}
+
+static int add_fields(struct cli *cli, struct buf *body)
+{
+	return add_map(cli, body, "field", "fields") < 0
+	               ? -1
+	               : add_map(cli, body, "environment", "environment");
 }
 
 #define SHARED_OPTIONS                                                                             \
@@ -48,6 +55,9 @@ static int add_fields(struct cli *cli, struct buf *body)
 	        {"field", "KEY=VALUE",                                                             \
 	         "a value: token, username, password, ...; KEY=@FILE reads it from a file, KEY=- " \
 	         "from the standard input",                                                        \
+	         .repeats = true, .member = ""},                                                   \
+	        {"environment", "VARIABLE=FIELD",                                                  \
+	         "a variable of terminal windows that gets the field, after consent",              \
 	         .repeats = true, .member = ""},                                                   \
 	        {"about", "TEXT", "what it is for"},                                               \
 	        {"consent", "CONSENT", "conversation, sandbox or project"},                        \

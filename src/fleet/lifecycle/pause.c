@@ -10,6 +10,7 @@
 #include "fleet/volume/mounts.h"
 #include "provider/memory.h"
 #include "provider/timed.h"
+#include "store/secret_windows.h"
 #include "store/templates.h"
 
 #define UNDO_TIMEOUT_MS 5000
@@ -74,6 +75,20 @@ int lifecycle_pause(struct operation *op, enum sandbox_reason reason, struct err
 	return pause_sandbox_by(op, op->ops->pause, &paused, err);
 }
 
+static int refuse_secrets(const struct operation *op, struct error *err)
+{
+	return store_secret_window_refuse(op->fleet->store, op->record.id, "a pause to disk", err);
+}
+
+static void undo_pause_to_disk(struct operation *op)
+{
+	struct error err = {0};
+
+	if (lifecycle_resume(op, &err) < 0)
+		log_warning("a sandbox with credentials in its memory stays paused",
+		            TEXT("sandbox", op->record.id), FAILURE(&err));
+}
+
 static int pause_to_disk(struct operation *op, struct error *err)
 {
 	const struct operation_move paused = {
@@ -83,9 +98,15 @@ static int pause_to_disk(struct operation *op, struct error *err)
 	        .event = "paused: its memory is on disk",
 	};
 
-	if (provider_require(op->provider, PROVIDER_CAN_KEEP_MEMORY, err) < 0)
+	if (provider_require(op->provider, PROVIDER_CAN_KEEP_MEMORY, err) < 0 ||
+	    refuse_secrets(op, err) < 0 ||
+	    pause_sandbox_by(op, op->ops->memory->keep, &paused, err) < 0)
 		return -1;
-	return pause_sandbox_by(op, op->ops->memory->keep, &paused, err);
+	/* A call that was under way may have opened a window meanwhile. */
+	if (refuse_secrets(op, err) == 0)
+		return 0;
+	undo_pause_to_disk(op);
+	return -1;
 }
 
 static int resume_from_disk(struct operation *op, int64_t deadline, struct error *err)
@@ -190,7 +211,8 @@ int fleet_pause_for_long(struct fleet *fleet, struct arena *a, const struct flee
 {
 	if (fleet_pause_to_disk(fleet, a, ref, ret, err) == 0)
 		return 0;
-	if (err->code != ERROR_UNSUPPORTED)
+	/* A conflict: windows have credentials. Any other one refuses this pause, too. */
+	if (err->code != ERROR_UNSUPPORTED && err->code != ERROR_CONFLICT)
 		return -1;
 	error_clear(err);
 	return fleet_pause(fleet, a, ref, ret, err);

@@ -15,6 +15,7 @@
 #include "provider/set.h"
 #include "provider/snapshots.h"
 #include "provider/timed.h"
+#include "store/secret_windows.h"
 
 #define SNAPSHOTS_MAX 10000 /* of a project */
 #define PAGE_SIZE 500
@@ -132,6 +133,14 @@ static int refuse_memory(const struct operation *op, struct error *err)
 	                 "leave \"memory\" out; a paused sandbox keeps its memory where it is");
 }
 
+static int refuse_secrets(const struct operation *op, const struct fleet_snapshot *request,
+                          struct error *err)
+{
+	return request->memory ? store_secret_window_refuse(op->fleet->store, op->record.id,
+	                                                    "a snapshot with memory", err)
+	                       : 0;
+}
+
 int snapshot_take(struct operation *op, const struct fleet_snapshot *request,
                   struct snapshot_record *ret, struct error *err)
 {
@@ -143,7 +152,7 @@ int snapshot_take(struct operation *op, const struct fleet_snapshot *request,
 	if (sandbox_require(op->fleet, &op->record, PROVIDER_CAN_SNAPSHOT, err) < 0 ||
 	    (request->memory && !(op->ops->abilities & PROVIDER_CAN_KEEP_MEMORY) &&
 	     refuse_memory(op, err) < 0) ||
-	    insert_row(op, request, ret, err) < 0)
+	    refuse_secrets(op, request, err) < 0 || insert_row(op, request, ret, err) < 0)
 		return -1;
 	fault_point("api", "snapshot-recorded");
 	if (check_room(op, request, ret, err) < 0) {
@@ -168,7 +177,9 @@ int snapshot_take(struct operation *op, const struct fleet_snapshot *request,
 	ret->because = arena_text(op->arena, made.because);
 	ret->depth = made.depth;
 	ret->frozen_us = made.frozen_us;
-	if (store_snapshot_update(f->store, ret, !request->sync, err) == 0)
+	/* A call that was under way may have opened a window meanwhile. */
+	if (refuse_secrets(op, request, err) == 0 &&
+	    store_snapshot_update(f->store, ret, !request->sync, err) == 0)
 		return 0;
 	if (snapshot_drop(f, ret->id, &second) < 0)
 		log_warning("a snapshot is left for the next sweep", FAILURE(&second));

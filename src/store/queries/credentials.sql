@@ -1,13 +1,13 @@
 -- secret: fields_json of credentials by id
 -- fragment: credential
-id, project_id, owner_id, name, preset, about, kind, consent, hosts, fields_json, field_names,
-fingerprint, needs_login, version, revision, expires_at, last_used_at, created_at, updated_at
+id, project_id, owner_id, name, preset, about, kind, consent, hosts, environment, fields_json,
+field_names, fingerprint, needs_login, version, revision, expires_at, last_used_at, created_at, updated_at
 
 -- name: credential_insert
 -- takes: credential_record
 INSERT INTO credentials ({credential})
-VALUES (:id, :project_id, :owner_id, :name, :preset, :about, :kind, :consent, :hosts, :fields_json,
-	:field_names, :fingerprint, :needs_login, 1, 1, :expires_at, 0, :created_at, :updated_at)
+VALUES (:id, :project_id, :owner_id, :name, :preset, :about, :kind, :consent, :hosts, :environment,
+	:fields_json, :field_names, :fingerprint, :needs_login, 1, 1, :expires_at, 0, :created_at, :updated_at)
 ON CONFLICT DO NOTHING;
 
 -- name: credential_count
@@ -21,6 +21,7 @@ WHERE project_id = :project_id AND owner_id = :owner_id;
 -- gives: credential_record
 UPDATE credentials
 SET preset = :preset, about = :about, kind = :kind, consent = :consent, hosts = :hosts,
+	environment = :environment,
 	fields_json = :fields_json, field_names = :field_names, fingerprint = :fingerprint, needs_login = :needs_login,
 	version = :version, revision = revision + 1, expires_at = :expires_at,
 	updated_at = :updated_at
@@ -39,7 +40,7 @@ LIMIT 1;
 -- name: credential_list
 -- takes: credential_ref
 -- gives: credential_record
-SELECT id, project_id, owner_id, name, preset, about, kind, consent, hosts, '' AS fields_json,
+SELECT id, project_id, owner_id, name, preset, about, kind, consent, hosts, environment, '' AS fields_json,
 	field_names, fingerprint, needs_login, version, revision, expires_at, last_used_at, created_at, updated_at
 FROM credentials
 WHERE project_id = :project_id AND owner_id IN ('', :owner_id)

@@ -27,7 +27,7 @@ static const char *const owners[] = {"project", "user", NULL};
 struct credential_body {
 	const char *name, *about, *preset;
 	const char **hosts;
-	struct json_map fields;
+	struct json_map fields, environment;
 	int kind, consent, owner;
 	int64_t expires_at;
 	uint64_t present;
@@ -38,6 +38,7 @@ enum credential_row {
 	ROW_FIELDS,
 	ROW_CONSENT,
 	ROW_EXPIRES_AT,
+	ROW_ENVIRONMENT,
 	ROW_SHARED,
 	ROW_KIND
 };
@@ -61,7 +62,14 @@ enum credential_row {
 	        .about = "what a person has to allow it for: each conversation (default) or "      \
 	                 "each sandbox; project: no person is asked"),                             \
 	[ROW_EXPIRES_AT] = JSON_TIME_MEMBER(credential_body, expires_at, .flags = JSON_NULLABLE,   \
-	                                    .about = "default: never")
+	                                    .about = "default: never"),                            \
+	[ROW_ENVIRONMENT] = JSON_TEXT_MAP_MEMBER(                                                  \
+	        credential_body, environment, .max = CREDENTIAL_VARIABLES_MAX,                     \
+	        .about =                                                                           \
+	                "for protocols that the proxy does not speak: variables of terminal "      \
+	                "windows, and the field that each gets. Programs in the sandbox can read " \
+	                "the values. Needs the consent conversation; {} = none (default)",         \
+	        .example = "{\"PGPASSWORD\":\"password\"}")
 
 static const struct json_member credential_request_members[] = {
         SHARED_ROWS(JSON_REQUIRED, 0),
@@ -91,6 +99,7 @@ static JSON_BITS_SHAPE(credential_change, "CredentialChange", credential_body,
 struct credential_answer {
 	const char *id, *name, *about, *preset, *fingerprint, *state;
 	const char **hosts, **field_names;
+	struct json_map environment;
 	int kind, consent, owner;
 	int64_t version, expires_at, last_used_at, created_at, updated_at;
 };
@@ -103,6 +112,8 @@ static const struct json_member credential_shape_members[] = {
         JSON_TEXT_MEMBER(credential_answer, about),
         JSON_TEXT_LIST_MEMBER(credential_answer, hosts),
         JSON_TEXT_LIST_MEMBER(credential_answer, field_names, .about = "the fields that are set"),
+        JSON_TEXT_MAP_MEMBER(credential_answer, environment,
+                             .about = "variables of terminal windows, and the field of each"),
         JSON_CHOICE_MEMBER(credential_answer, owner, .choices = owners),
         JSON_CHOICE_MEMBER(credential_answer, consent, .choices = credential_consents),
         JSON_TEXT_MEMBER(credential_answer, state, .choices = states,
@@ -144,6 +155,18 @@ static const char **split_names(struct arena *a, const char *text)
 	return list;
 }
 
+static struct json_map split_environment(struct arena *a, const char *text)
+{
+	struct json_map map = {ARENA_ARRAY(a, struct json_pair, CREDENTIAL_VARIABLES_MAX), 0, true};
+	struct span rest = span_of(text), name, field;
+
+	while (map.count < CREDENTIAL_VARIABLES_MAX &&
+	       credential_environment_next(&rest, &name, &field))
+		map.pairs[map.count++] =
+		        (struct json_pair){arena_copy(a, name), arena_copy(a, field)};
+	return map;
+}
+
 static void fill_credential_answer(struct arena *a, const struct credential_record *r,
                                    struct credential_answer *ret)
 {
@@ -156,6 +179,7 @@ static void fill_credential_answer(struct arena *a, const struct credential_reco
 	        .state = state_of(r),
 	        .hosts = credential_hosts_split(a, r->hosts),
 	        .field_names = split_names(a, r->field_names),
+	        .environment = split_environment(a, r->environment),
 	        .kind = (int)r->kind,
 	        .consent = (int)r->consent,
 	        .owner = r->owner_id[0] ? OWNER_USER : OWNER_PROJECT,
@@ -227,9 +251,72 @@ static int refuse_widening(struct request *rq, const struct credential_body *b,
 	return FAIL_HINT(err, "give the fields again, or make another credential");
 }
 
+static struct credential_field *list_pairs(struct arena *a, const struct json_map *map)
+{
+	struct credential_field *list = ARENA_ARRAY(a, struct credential_field, map->count + 1);
+
+	if (map->count > 1)
+		qsort(map->pairs, map->count, sizeof(*map->pairs), compare_pairs);
+	for (size_t i = 0; i < map->count; i++)
+		list[i] = (struct credential_field){map->pairs[i].key, map->pairs[i].value};
+	return list;
+}
+
+/* The fields of the record, as they will be stored. */
+static int load_fields(struct arena *a, const struct credential_record *r, struct json_map *ret,
+                       struct error *err)
+{
+	const struct json_value *object;
+
+	if (json_load(a, span_of(r->fields_json), &object, err) < 0)
+		return FAIL_CONTEXT(err, "credential '%s'", r->name);
+	*ret = (struct json_map){ARENA_ARRAY(a, struct json_pair, json_count(object) + 1), 0, true};
+	for (; ret->count < json_count(object); ret->count++)
+		ret->pairs[ret->count].value = json_text(
+		        json_member_at(object, ret->count, &ret->pairs[ret->count].key), "");
+	return 0;
+}
+
+/* A window's programs can read the values: only a caller who knows them may say so, and only a
+ * person's consent for one conversation gives them. Other variables are another version, for which
+ * a person is asked again. */
+static int apply_environment(struct request *rq, const struct credential_body *b,
+                             struct credential_record *r, struct error *err)
+{
+	const char *was = r->environment ? r->environment : "";
+	struct credential_environment wish = {.variable_count = 0};
+	struct json_map variables = split_environment(rq->arena, was), fields;
+
+	if (row_is_given(b->present, ROW_ENVIRONMENT))
+		variables = b->environment;
+	r->environment = "";
+	if (variables.count > 0) {
+		if (load_fields(rq->arena, r, &fields, err) < 0)
+			return -1;
+		wish = (struct credential_environment){
+		        list_pairs(rq->arena, &variables), variables.count,
+		        list_pairs(rq->arena, &fields), fields.count};
+		if (credential_environment_format(rq->arena, &wish, &r->environment, err) < 0)
+			return FAIL_CONTEXT(err, "environment");
+		if (r->consent != CREDENTIAL_CONSENT_CONVERSATION || r->kind == CREDENTIAL_CLIENT ||
+		    r->kind == CREDENTIAL_OAUTH)
+			return FAIL(err, ERROR_INVALID,
+			            "environment: only a credential with the consent "
+			            "'conversation', of no kind 'client' or 'oauth', can be in "
+			            "windows");
+	}
+	if (strcmp(was, r->environment) == 0 || row_is_given(b->present, ROW_FIELDS))
+		return 0;
+	r->version++;
+	if (!r->environment[0])
+		return 0;
+	(void)FAIL(err, ERROR_FORBIDDEN, "other variables would show values to programs");
+	return FAIL_HINT(err, "give the fields again, or make another credential");
+}
+
 /* Members that the caller gives replace those of the record. */
-static int apply_credential_body(struct request *rq, const struct credential_body *b,
-                                 struct credential_record *r, struct error *err)
+static int apply_members(struct request *rq, const struct credential_body *b,
+                         struct credential_record *r, struct error *err)
 {
 	const struct credential_record was = *r;
 	char fingerprint[CREDENTIAL_FINGERPRINT_SIZE + 1];
@@ -258,6 +345,12 @@ static int apply_credential_body(struct request *rq, const struct credential_bod
 		return -1;
 	r->fingerprint = arena_text(rq->arena, fingerprint);
 	return 0;
+}
+
+static int apply_credential_body(struct request *rq, const struct credential_body *b,
+                                 struct credential_record *r, struct error *err)
+{
+	return apply_members(rq, b, r, err) < 0 ? -1 : apply_environment(rq, b, r, err);
 }
 
 /* The project's credentials take a right on the project; a user's are the user's own. */

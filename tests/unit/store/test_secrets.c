@@ -389,6 +389,7 @@ static struct credential_record sample_credential(const char *id, const char *ow
 	        .preset = "",
 	        .about = "",
 	        .hosts = "api.example.com",
+	        .environment = "",
 	        .fields_json = "{\"token\":\"hunter2\"}",
 	        .field_names = "token",
 	        .fingerprint = "01234567",

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Credentials in the environment of the windows that a conversation opens. */
+#include "tool/window.h"
+
+static struct grant_place place_of(const struct tool_call *call)
+{
+	return (struct grant_place){call->sandbox, call->conversation_id, call->key_id};
+}
+
+static int keep_window(void *context, const char *window, struct error *err)
+{
+	const struct tool_window_secrets *keep = context;
+
+	return grant_keep_window(keep->call->grants, &keep->place, &keep->environment, window, err);
+}
+
+static int enter_window(void *context, const char *window, struct error *err)
+{
+	const struct tool_window_secrets *keep = context;
+
+	return grant_enter_window(keep->call->grants, keep->call->arena, &keep->place, window, err);
+}
+
+int tool_prepare_window(const struct tool_call *call, struct tool_window_secrets *keep,
+                        struct terminal_open *ret, struct error *err)
+{
+	*keep = (struct tool_window_secrets){.call = call, .place = place_of(call)};
+	if (grant_environment_find(call->grants, call->arena, &keep->place, &keep->environment,
+	                           err) < 0)
+		return -1;
+	keep->secrets = (struct terminal_secrets){
+	        .env = keep->environment.count > 0 ? keep->environment.env : NULL,
+	        .keep = keep_window,
+	        .enter = enter_window,
+	        .context = keep,
+	};
+	ret->secrets = &keep->secrets;
+	return 0;
+}
+
+int tool_enter_window(const struct tool_call *call, const char *window, struct error *err)
+{
+	const struct grant_place place = place_of(call);
+
+	return grant_enter_window(call->grants, call->arena, &place, window ? window : TOOL_WINDOW,
+	                          err);
+}

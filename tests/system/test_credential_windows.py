@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Credentials in the environment of terminal windows: only of the conversation that a person allowed it for, masked, and ended with the consent."""
+
+import contextlib
+import datetime
+import shutil
+import sqlite3
+import subprocess
+
+import pytest
+
+import atoll
+import secured
+
+pytestmark = [pytest.mark.needs_root,
+              pytest.mark.skipif(not all(map(shutil.which, ("ip", "nft", "openssl", "curl"))), reason="needs ip, nft, openssl and curl")]
+PASSWORD = "pw-0123456789-abcdefghijk"
+OTHER = "pw-another-value-of-the-name"
+
+
+@pytest.fixture(scope="module")
+def server():
+    with secured.running() as (_, server):
+        yield server
+
+
+@pytest.fixture
+def person(api):
+    other = api.clone(api.post("/api/sandbox/keys", {"name": "person"})["key"])
+    yield other
+    other.close()
+
+
+@pytest.fixture
+def db(api):
+    body = {"name": "db", "kind": "basic", "hosts": ["db.test"], "fields": {"username": "application", "password": PASSWORD},
+            "environment": {"PGPASSWORD": "password"}}
+    assert api.post("/v1/credentials", body)["environment"] == {"PGPASSWORD": "password"}
+    yield body
+    api.delete("/v1/credentials/db")
+
+
+def call(api, sandbox, tool, conversation="c1", **data):
+    body = {"sandboxId": sandbox, "approvalWaitMs": 0, "input": data, **({"conversationId": conversation} if conversation else {})}
+    answer = api.raw("POST", f"/v1/tools/{tool}", body)
+    if answer.status >= 400:
+        raise atoll.ApiError(answer.status, answer.json())
+    return answer.json()["structuredContent"]
+
+
+def activate(api, person, sandbox, conversation="c1"):
+    waiting = call(api, sandbox, "activate_credential", conversation, name="db", why="to migrate")
+    assert waiting["state"] == "waiting", waiting
+    shown = api.get(f"/v1/approvals/{waiting['approvalId']}")["inputObject"]
+    assert "can read" in shown["environment"] and "PGPASSWORD" in shown["environment"] and PASSWORD not in str(shown)
+    assert person.post(f"/v1/approvals/{waiting['approvalId']}/approve", {})["state"] == "used"
+    assert call(api, sandbox, "activate_credential", conversation, name="db")["state"] == "active"
+
+
+def run(api, sandbox, command, window, conversation="c1"):
+    return call(api, sandbox, "execute_command", conversation, command=command, window=window)["output"]
+
+
+SIZE = "echo size ${#PGPASSWORD}"
+WITH, WITHOUT = f"size {len(PASSWORD)}", "size 0"
+
+
+def windows(api, sandbox):
+    return {item["name"] for item in api.get(f"/api/sandbox/instances/{sandbox}/windows")["items"]}
+
+
+def refused(code, word, call, *arguments):
+    with pytest.raises(atoll.ApiError) as failure:
+        call(*arguments)
+    assert failure.value.code == code and word in str(failure.value), failure.value
+
+
+def places_with(server, value):
+    done = subprocess.run(["grep", "-rlsaF", "--devices=skip", "-e", value, str(server.data)], capture_output=True, text=True)
+    return done.stdout.split()
+
+
+def test_only_new_windows_of_the_conversation_have_it(api, server, person, db):
+    intruder = api.clone(api.post("/api/sandbox/keys", {"name": "intruder"})["key"])
+    with api.sandbox() as sandbox:
+        listed = call(api, sandbox, "list_credentials")["credentials"]
+        assert [(c["name"], c["forms"]) for c in listed] == [("db", ["environment"])] and "consent" in listed[0]["state"]
+        assert WITHOUT in run(api, sandbox, SIZE, "before")
+        activate(api, person, sandbox)
+        assert WITH in run(api, sandbox, SIZE, "mine")
+        assert WITHOUT in run(api, sandbox, SIZE, "before")
+        # Another conversation, another key with the same conversation, none at all.
+        assert WITHOUT in run(api, sandbox, SIZE, "w2", "c2")
+        assert WITHOUT in run(intruder, sandbox, SIZE, "w3")
+        assert WITHOUT in run(api, sandbox, SIZE, "w4", None)
+        for who, conversation in ((api, "c2"), (intruder, "c1"), (api, None)):
+            refused("conflict", "another conversation", run, who, sandbox, SIZE, "mine", conversation)
+            refused("conflict", "another conversation", lambda: call(who, sandbox, "terminal_operator", conversation, window="mine"))
+        assert call(api, sandbox, "list_credentials", "c2")["credentials"][0]["state"] != "active"
+        # Neither other ways to run something, nor another sandbox.
+        assert WITHOUT in api.exec(sandbox, SIZE)["stdout"]
+        assert WITHOUT in call(api, sandbox, "bash", command=SIZE)["stdout"]
+        with api.sandbox() as second:
+            assert WITHOUT in run(api, second, SIZE, "mine")
+    intruder.close()
+
+
+def test_its_value_is_masked_and_rests_nowhere(api, server, person, db):
+    with api.sandbox() as sandbox:
+        activate(api, person, sandbox)
+        assert server.cli("settings", "set", "--record-terminals", "on").returncode == 0
+        try:
+            said = run(api, sandbox, "echo a${PGPASSWORD}b; for i in $(seq ${#PGPASSWORD}); do printf %s \"${PGPASSWORD:i-1:1}\"; sleep 0.01; done; echo", "main")
+        finally:
+            assert server.cli("settings", "set", "--record-terminals", "off").returncode == 0
+        assert "a" + "*" * len(PASSWORD) + "b" in said and PASSWORD not in said and PASSWORD[4:] not in said
+        assert PASSWORD not in str(api.get(f"/api/sandbox/instances/{sandbox}/windows/main/screen"))
+        assert PASSWORD not in str(api.get(f"/api/sandbox/instances/{sandbox}/processes"))
+        api.delete(f"/api/sandbox/instances/{sandbox}/windows/main")
+        for path in ("/v1/events?limit=1000", "/v1/activity?limit=1000", "/v1/audit?limit=1000", "/v1/consents", "/v1/approvals", "/v1/credentials", f"/api/sandbox/instances/{sandbox}"):
+            answer = api.raw("GET", path)
+            assert answer.status == 200 and PASSWORD not in answer.body.decode(), path
+        recordings = atoll.wait_for(lambda: api.get(f"/api/sandbox/recordings?sandbox={sandbox}")["items"], 20, "a recording")
+        body = api.raw("GET", f"/api/sandbox/recordings/{recordings[0]['id']}").body
+        assert b"*" * len(PASSWORD) in body and PASSWORD.encode() not in body
+        assert places_with(server, PASSWORD) == []
+
+
+@pytest.mark.parametrize("end", ["revoke", "variables", "values", "delete", "expiry", "hour"])
+def test_a_window_ends_with_its_consent(api, server, person, end):
+    api.post("/v1/credentials", {"name": "db", "kind": "basic", "hosts": ["db.test"], "fields": {"username": "application", "password": PASSWORD},
+                                 "environment": {"PGPASSWORD": "password"}})
+    try:
+        with api.sandbox() as sandbox:
+            run(api, sandbox, SIZE, "other")
+            activate(api, person, sandbox)
+            run(api, sandbox, SIZE, "mine")
+            assert windows(api, sandbox) == {"mine", "other"}
+            if end == "revoke":
+                assert api.post("/v1/conversations/c1/credentials/db/revoke", {})["revoked"] >= 1
+            elif end == "variables":
+                api.call("PATCH", "/v1/credentials/db", {"environment": {}})
+            elif end == "delete":
+                api.delete("/v1/credentials/db")
+            elif end == "values":
+                api.call("PATCH", "/v1/credentials/db", {"fields": {"username": "application", "password": OTHER}})
+            elif end == "expiry":
+                soon = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=2)
+                api.call("PATCH", "/v1/credentials/db", {"expires_at": soon.strftime("%Y-%m-%dT%H:%M:%SZ")})
+            else:
+                with contextlib.closing(sqlite3.connect(server.data / "store/atoll.db", timeout=20)) as store, store:
+                    assert store.execute("UPDATE consents SET expires_at = 1 WHERE sandbox_id = ?", (sandbox,)).rowcount == 1
+            atoll.wait_for(lambda: windows(api, sandbox) == {"other"}, 20, lambda: f"the end of one of {windows(api, sandbox)}")
+            assert WITHOUT in run(api, sandbox, SIZE, "mine")
+    finally:
+        api.raw("DELETE", "/v1/credentials/db")
+
+
+def test_a_killed_server_still_ends_the_window(api, server, person, db):
+    with api.sandbox() as sandbox:
+        activate(api, person, sandbox)
+        run(api, sandbox, SIZE, "mine")
+        server.kill9("api")
+        server.wait_ready()
+        atoll.wait_for(lambda: "mine" in windows(api, sandbox), 20, "the window")
+        refused("conflict", "another conversation", run, api, sandbox, SIZE, "mine", "c2")
+        api.post("/v1/conversations/c1/credentials/db/revoke", {})
+        atoll.wait_for(lambda: "mine" not in windows(api, sandbox), 20, "the window's end")
+
+
+@pytest.mark.parametrize("change, word", [
+    ({"environment": {"PATH": "password"}}, "PATH"), ({"environment": {"LD_PRELOAD": "password"}}, "LD_PRELOAD"), ({"environment": {"SSL_CERT_FILE": "password"}}, "SSL"),
+    ({"environment": {"HTTPS_PROXY": "password"}}, "PROXY"), ({"environment": {"lower": "password"}}, "lower"), ({"environment": {"A B": "password"}}, "variable"),
+    ({"environment": {"PGPASSWORD": "nothing"}}, "nothing"), ({"environment": {f"A{i}": "password" for i in range(5)}}, "environment"),
+    ({"environment": {"PGPASSWORD": "password"}, "consent": "project"}, "conversation"), ({"environment": {"PGPASSWORD": "password"}, "consent": "sandbox"}, "conversation"),
+    ({"environment": {"PGPASSWORD": "password"}, "fields": {"username": "u", "password": "short"}}, "masked")])
+def test_a_bad_environment_is_refused(api, change, word):
+    body = {"name": "bad", "kind": "basic", "hosts": ["db.test"], "fields": {"username": "application", "password": PASSWORD}, **change}
+    refused("invalid_request", word, api.post, "/v1/credentials", body)
+
+
+def test_only_who_knows_the_values_can_show_them(api):
+    api.post("/v1/credentials", {"name": "shy", "kind": "basic", "hosts": ["db.test"], "fields": {"username": "application", "password": PASSWORD}})
+    try:
+        refused("forbidden", "variables", api.call, "PATCH", "/v1/credentials/shy", {"environment": {"PGPASSWORD": "password"}})
+        changed = api.call("PATCH", "/v1/credentials/shy", {"environment": {"PGPASSWORD": "password"}, "fields": {"username": "application", "password": PASSWORD}})
+        assert changed["environment"] == {"PGPASSWORD": "password"} and changed["version"] == 2
+        refused("invalid_request", "conversation", api.call, "PATCH", "/v1/credentials/shy", {"consent": "project", "fields": {"username": "application", "password": PASSWORD}})
+        assert api.call("PATCH", "/v1/credentials/shy", {"environment": {}})["version"] == 3
+    finally:
+        api.delete("/v1/credentials/shy")
+
+
+def test_the_command_line_stores_it(api, server):
+    server.cli("credential", "add", "told", "--kind", "basic", "--host", "db.test", "--field", "username=application", "--field", f"password={PASSWORD}", "--environment",
+               "PGPASSWORD=password")
+    assert api.get("/v1/credentials/told")["environment"] == {"PGPASSWORD": "password"}
+    api.delete("/v1/credentials/told")
