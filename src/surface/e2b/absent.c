@@ -39,7 +39,8 @@ static int refuse_call(struct request *rq, UNUSED const void *body, UNUSED struc
 
 #define ABSENT(method_, path_)                                                                     \
 	{                                                                                          \
-		.method = (method_), .path = (path_), .scope = SCOPE_SANDBOX_READ,                 \
+		.method = (method_), .path = (path_),                                              \
+		.scope = (method_) == HTTP_GET ? SCOPE_SANDBOX_READ : SCOPE_SANDBOX_WRITE,         \
 		.flags = ROUTE_RAW_BODY | ROUTE_HIDDEN, .handle = refuse_call, E2B_ROW             \
 	}
 const struct route e2b_absent_routes[] = {

@@ -95,7 +95,8 @@ TEST(a_call_of_a_tool_and_a_run_say_more_than_the_path)
 {
 	struct api_caller caller = {.account = {.key_id = "k"}};
 	const struct route route = {.path = "/mcp"};
-	const struct request rq = {.caller = &caller, .route = &route};
+	struct api api = {0};
+	const struct request rq = {.context = &api, .caller = &caller, .route = &route};
 	struct fleet_use use;
 	struct error err = {0};
 

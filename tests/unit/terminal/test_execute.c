@@ -310,6 +310,7 @@ TEST(a_window_is_recorded_with_what_it_has_shown_before)
 	list = stop_and_list();
 	assert_int_equal(list.count, 1);
 	assert_string_equal(list.items[0].sandbox, "box");
+	terminal_recording_describe(f.terminals, &f.arena, "project", &list.items[0]);
 	assert_int_equal(list.items[0].process, 1);
 	text = recorded_text(list.items[0].id);
 	assert_int_equal(strncmp(text, "{\"version\":", 11), 0);
