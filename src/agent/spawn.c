@@ -11,6 +11,7 @@
 #include "agent/reverse.h"
 #include "agent/warm.h"
 #include "wire/agent_path.h"
+#include "wire/agent_secrets.h"
 
 #define PATH_PARTS_MAX 64
 #define OWN_ENV_MAX 8
@@ -60,7 +61,8 @@ const char **spawn_env(struct arena *arena, const struct agent *a, const struct 
 	        exec->flags & AGENT_EXEC_TTY ? "TERM=xterm-256color" : NULL,
 	};
 	const char **env =
-	        ARENA_ARRAY(arena, const char *, OWN_ENV_MAX + IMAGE_ENV_MAX + AGENT_ENV_MAX + 1);
+	        ARENA_ARRAY(arena, const char *,
+	                    OWN_ENV_MAX + IMAGE_ENV_MAX + AGENT_ENV_MAX + AGENT_SECRETS_MAX + 1);
 	const char *const *image = reverse_variables(a);
 	size_t count = 0;
 
