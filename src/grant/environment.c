@@ -116,6 +116,13 @@ bool grant_environment_has(const struct grant_environment *e, const char *creden
 int grant_keep_window(struct grants *g, const struct grant_place *place,
                       const struct grant_environment *e, const char *window, struct error *err)
 {
+	const struct secret_window earlier = {
+	        .sandbox_id = place->sandbox->id, .name = window, .created_at = clock_unix_ms()};
+
+	/* No window of this name runs: rows of an earlier window would end this one with the
+	 * consents of that one, and keep its own conversation out. */
+	if (e->consent_count > 0 && store_secret_window_remove(g->options.store, &earlier, err) < 0)
+		return -1;
 	for (size_t i = 0; i < e->consent_count; i++) {
 		const struct secret_window row = {
 		        .sandbox_id = place->sandbox->id,

@@ -325,12 +325,21 @@ static const char *const refused_variables[] = {
         "EDITOR",
         "VISUAL",
         "PAGER",
+        "LESSOPEN",
+        "LESSCLOSE",
+        "MANPAGER",
+        "ZDOTDIR",
         "BROWSER",
         "CLASSPATH",
         "NODE_OPTIONS",
         "NODE_PATH",
         "PERL5LIB",
         "PERL5OPT",
+        "PERLLIB",
+        "PERL5DB",
+        "GOFLAGS",
+        "MAVEN_OPTS",
+        "RUSTC_WRAPPER",
         "RUBYOPT",
         "RUBYLIB",
         "JAVA_TOOL_OPTIONS",
@@ -346,8 +355,9 @@ static const char *const refused_variables[] = {
         "PIP_INDEX_URL",
         "PGSSLROOTCERT",
 };
-static const char *const refused_beginnings[] = {"LD_",   "DYLD_", "SSL_",   "GIT_",   "PYTHON",
-                                                 "BASH_", "LC_",   "ATOLL_", "GCONV_", "MALLOC_"};
+static const char *const refused_beginnings[] = {
+        "LD_",    "DYLD_",  "SSL_",    "GIT_",        "PYTHON", "BASH_", "LC_",
+        "ATOLL_", "GCONV_", "MALLOC_", "NPM_CONFIG_", "PIP_",   "XDG_"};
 static const char *const refused_endings[] = {"_PROXY", "_BASE_URL", "_CAINFO", "_CA_CERT"};
 
 static bool name_ends_with(const char *name, const char *ending)

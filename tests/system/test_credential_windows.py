@@ -6,6 +6,7 @@ import datetime
 import shutil
 import sqlite3
 import subprocess
+import time
 
 import pytest
 
@@ -156,6 +157,21 @@ def test_a_window_ends_with_its_consent(api, server, person, end):
         api.raw("DELETE", "/v1/credentials/db")
 
 
+def test_a_window_opened_anew_belongs_to_its_own_conversation(api, person, db):
+    with api.sandbox() as sandbox:
+        activate(api, person, sandbox)
+        activate(api, person, sandbox, "c2")
+        assert WITHOUT not in run(api, sandbox, SIZE, "mine")
+        call(api, sandbox, "execute_command", command="exit", window="mine")
+        atoll.wait_for(lambda: "mine" not in windows(api, sandbox), 20, "the end of the shell")
+        for _ in range(2):  # the first opens the window, the second finds it
+            assert WITHOUT not in run(api, sandbox, SIZE, "mine", "c2")
+        assert api.post("/v1/conversations/c1/credentials/db/revoke", {})["revoked"] >= 1
+        time.sleep(3)  # two rounds
+        assert windows(api, sandbox) == {"mine"}
+        assert WITHOUT not in run(api, sandbox, SIZE, "mine", "c2")
+
+
 def test_a_killed_server_still_ends_the_window(api, server, person, db):
     with api.sandbox() as sandbox:
         activate(api, person, sandbox)
@@ -169,7 +185,7 @@ def test_a_killed_server_still_ends_the_window(api, server, person, db):
 
 
 @pytest.mark.parametrize("change, word", [
-    ({"environment": {"PATH": "password"}}, "PATH"), ({"environment": {"LD_PRELOAD": "password"}}, "LD_PRELOAD"), ({"environment": {"SSL_CERT_FILE": "password"}}, "SSL"),
+    ({"environment": {"PATH": "password"}}, "PATH"), ({"environment": {"LD_PRELOAD": "password"}}, "LD_PRELOAD"), ({"environment": {"LESSOPEN": "password"}}, "LESSOPEN"), ({"environment": {"SSL_CERT_FILE": "password"}}, "SSL"),
     ({"environment": {"HTTPS_PROXY": "password"}}, "PROXY"), ({"environment": {"lower": "password"}}, "lower"), ({"environment": {"A B": "password"}}, "variable"),
     ({"environment": {"PGPASSWORD": "nothing"}}, "nothing"), ({"environment": {f"A{i}": "password" for i in range(5)}}, "environment"),
     ({"environment": {"PGPASSWORD": "password"}, "consent": "project"}, "conversation"), ({"environment": {"PGPASSWORD": "password"}, "consent": "sandbox"}, "conversation"),
