@@ -136,6 +136,16 @@ static void look_at_sandbox(struct grants *g, const struct secret_window *rows, 
 	forget_windows(&at);
 }
 
+static bool is_stopping(struct grants *g)
+{
+	bool stops;
+
+	(void)pthread_mutex_lock(&g->mutex);
+	stops = g->is_stopping;
+	(void)pthread_mutex_unlock(&g->mutex);
+	return stops;
+}
+
 static void look_at_windows(struct grants *g)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -148,7 +158,7 @@ static void look_at_windows(struct grants *g)
 		log_warning("windows with credentials could not be listed", FAILURE(&err));
 		return;
 	}
-	for (size_t i = 0; i < found.count; i = next) {
+	for (size_t i = 0; i < found.count && !is_stopping(g); i = next) {
 		for (next = i + 1; next < found.count; next++)
 			if (strcmp(found.items[next].sandbox_id, found.items[i].sandbox_id) != 0)
 				break;

@@ -99,8 +99,11 @@ static int pause_to_disk(struct operation *op, struct error *err)
 	};
 
 	if (provider_require(op->provider, PROVIDER_CAN_KEEP_MEMORY, err) < 0 ||
-	    refuse_secrets(op, err) < 0 ||
-	    pause_sandbox_by(op, op->ops->memory->keep, &paused, err) < 0)
+	    refuse_secrets(op, err) < 0)
+		return -1;
+	meters_write_sent(op->fleet,
+	                  op->record.id); /* afterwards nothing runs that has the figure */
+	if (pause_sandbox_by(op, op->ops->memory->keep, &paused, err) < 0)
 		return -1;
 	/* A call that was under way may have opened a window meanwhile. */
 	if (refuse_secrets(op, err) == 0)
