@@ -16,6 +16,7 @@ await sandbox.start()
 await sandbox.createSnapshot('life')
 const snapshot = await daytona.snapshot.get('life')
 await daytona.snapshot.list()
+await daytona.volume.list()
 await daytona.snapshot.delete(snapshot)
 await sandbox.delete()
 process.exit(0) // its socket for events would go on
