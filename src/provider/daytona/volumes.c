@@ -7,14 +7,13 @@
 
 #include "base/clock.h"
 #include "json/json.h"
-#include "json/write.h"
 #include "provider/daytona/daytona.h"
 #include "provider/remote/snapshots.h"
 
 #define LOOK_FIRST_MS 50
 #define LOOK_MAX_MS 1000
 
-static const int gone_is_fine[] = {404, 0}, exists_is_fine[] = {409, 0};
+static const int exists_is_fine[] = {409, 0};
 
 static bool is_ending(const struct json_value *volume)
 {
@@ -76,43 +75,24 @@ static int await_volume(struct remote *r, const char *name, int64_t deadline, st
 static int make_volume(struct remote *r, const char *name, int64_t deadline, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	AUTO(buf_done) struct buf body = BUF(1024);
 	const struct json_value *found;
 
-	if (find_volume(r, &arena, name, deadline, &found, err) < 0)
+	if (find_volume(r, &arena, name, deadline, &found, err) < 0 ||
+	    (!found && remote_volume_post(r, name, exists_is_fine, deadline, err) < 0))
 		return -1;
-	if (found)
-		return await_volume(r, name, deadline, err);
-	json_begin_object(&body, NULL);
-	json_add_text(&body, "name", name);
-	json_end_object(&body);
-	const struct remote_call call = {.method = "POST",
-	                                 .path = "/volumes",
-	                                 .body = buf_span(&body),
-	                                 .accepted = exists_is_fine,
-	                                 .is_once = true,
-	                                 .deadline = deadline};
-	return remote_call_do(r, &call, err) < 0 ? -1 : await_volume(r, name, deadline, err);
+	return await_volume(r, name, deadline, err);
 }
 
 static int remove_volume(struct remote *r, const char *name, int64_t deadline, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	const struct json_value *found;
-	const char *id;
 
 	if (find_volume(r, &arena, name, deadline, &found, err) < 0)
 		return -1;
-	if (!found)
-		return 0;
-	id = json_get_text(found, "id", "");
-	if (!remote_id_is_plain(id))
-		return FAIL(err, ERROR_UNAVAILABLE, "Daytona: the id of a volume is malformed");
-	const struct remote_call call = {.method = "DELETE",
-	                                 .path = arena_format(&arena, "/volumes/%s", id),
-	                                 .accepted = gone_is_fine,
-	                                 .deadline = deadline};
-	return remote_call_do(r, &call, err) < 0 ? -1 : 0;
+	return found ? remote_volume_delete(r, "Daytona", json_get_text(found, "id", ""), deadline,
+	                                    err)
+	             : 0;
 }
 
 static int list_volumes(struct remote *r, struct arena *a, int64_t deadline,

@@ -4,11 +4,8 @@
 #include <string.h>
 
 #include "json/json.h"
-#include "json/write.h"
 #include "provider/e2b/e2b.h"
 #include "provider/remote/snapshots.h"
-
-static const int gone_is_fine[] = {404, 0};
 
 /* The list has no pages. */
 static int load_volumes(struct remote *r, struct arena *a, int64_t deadline,
@@ -40,22 +37,11 @@ static int find_volume(struct remote *r, struct arena *a, const char *name, int6
 static int make_volume(struct remote *r, const char *name, int64_t deadline, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	AUTO(buf_done) struct buf body = BUF(1024);
 	const char *id;
 
 	if (find_volume(r, &arena, name, deadline, &id, err) < 0)
 		return -1;
-	if (id)
-		return 0;
-	json_begin_object(&body, NULL);
-	json_add_text(&body, "name", name);
-	json_end_object(&body);
-	const struct remote_call call = {.method = "POST",
-	                                 .path = "/volumes",
-	                                 .body = buf_span(&body),
-	                                 .is_once = true,
-	                                 .deadline = deadline};
-	return remote_call_do(r, &call, err) < 0 ? -1 : 0;
+	return id ? 0 : remote_volume_post(r, name, NULL, deadline, err);
 }
 
 static int remove_volume(struct remote *r, const char *name, int64_t deadline, struct error *err)
@@ -65,15 +51,7 @@ static int remove_volume(struct remote *r, const char *name, int64_t deadline, s
 
 	if (find_volume(r, &arena, name, deadline, &id, err) < 0)
 		return -1;
-	if (!id)
-		return 0;
-	if (!remote_id_is_plain(id))
-		return FAIL(err, ERROR_UNAVAILABLE, "E2B: the id of a volume is malformed");
-	const struct remote_call call = {.method = "DELETE",
-	                                 .path = arena_format(&arena, "/volumes/%s", id),
-	                                 .accepted = gone_is_fine,
-	                                 .deadline = deadline};
-	return remote_call_do(r, &call, err) < 0 ? -1 : 0;
+	return id ? remote_volume_delete(r, "E2B", id, deadline, err) : 0;
 }
 
 static int list_volumes(struct remote *r, struct arena *a, int64_t deadline,

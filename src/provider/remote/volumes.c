@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "json/write.h"
 #include "provider/remote/parts.h"
 #include "provider/remote/snapshots.h"
 
@@ -17,12 +18,45 @@ void remote_volume_name(const struct remote *r, const char *volume,
 	remote_snapshot_name(r, volume, ret);
 }
 
-bool remote_id_is_plain(const char *id)
+/* It can be a part of a path as it is. */
+static bool is_plain(const char *id)
 {
 	static const char plain[] =
 	        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
 
 	return *id && strspn(id, plain) == strlen(id);
+}
+
+int remote_volume_post(struct remote *r, const char *name, const int *accepted, int64_t deadline,
+                       struct error *err)
+{
+	AUTO(buf_done) struct buf body = BUF(1024);
+
+	json_begin_object(&body, NULL);
+	json_add_text(&body, "name", name);
+	json_end_object(&body);
+	const struct remote_call call = {.method = "POST",
+	                                 .path = "/volumes",
+	                                 .body = buf_span(&body),
+	                                 .accepted = accepted,
+	                                 .is_once = true,
+	                                 .deadline = deadline};
+	return remote_call_do(r, &call, err) < 0 ? -1 : 0;
+}
+
+int remote_volume_delete(struct remote *r, const char *service, const char *id, int64_t deadline,
+                         struct error *err)
+{
+	static const int gone_is_fine[] = {404, 0};
+	AUTO(arena_done) struct arena arena = {0};
+
+	if (!is_plain(id))
+		return FAIL(err, ERROR_UNAVAILABLE, "%s: the id of a volume is malformed", service);
+	const struct remote_call call = {.method = "DELETE",
+	                                 .path = arena_format(&arena, "/volumes/%s", id),
+	                                 .accepted = gone_is_fine,
+	                                 .deadline = deadline};
+	return remote_call_do(r, &call, err) < 0 ? -1 : 0;
 }
 
 static int check_mount(const struct remote *r, const struct sandbox_mount *mount, struct error *err)

@@ -27,8 +27,13 @@ struct remote_volume_kind {
 void remote_volume_name(const struct remote *r, const char *volume,
                         char ret[REMOTE_VOLUME_NAME_SIZE]);
 
-/* Whether a service's id can be a part of a path as it is. */
-bool remote_id_is_plain(const char *id);
+/* POST /volumes and DELETE /volumes/ID, as E2B and Daytona both have them. `accepted`: statuses
+ * that are no failure (struct remote_call), or NULL. `service` is for errors. A volume that is gone
+ * already is no failure. */
+MUST_CHECK int remote_volume_post(struct remote *r, const char *name, const int *accepted,
+                                  int64_t deadline, struct error *err);
+MUST_CHECK int remote_volume_delete(struct remote *r, const char *service, const char *id,
+                                    int64_t deadline, struct error *err);
 
 /* For provider_ops. */
 extern const struct volume_ops remote_volumes;
