@@ -3,7 +3,7 @@
  *
  * The agent overwrites these values in the output before anybody reads it, and marks the process
  * with AGENT_EXEC_SECRET. AGENT_EXEC has them in a shape of its own: an agent that does not know it
- * refuses the message, so that no value gets into output that nobody masks. */
+ * refuses the message, so that no value gets into output without a mask. */
 #pragma once
 
 #include "wire/agent.h"

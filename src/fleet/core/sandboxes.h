@@ -43,7 +43,7 @@ const struct provider_ops *sandbox_provider_ops(const struct fleet *f,
 /* The provider that the row names. NULL: it is not configured, or not open. */
 struct provider *sandbox_provider(const struct fleet *f, const struct sandbox_record *r);
 struct provider_place;
-/* See provider/reports.h. False: its provider does not tell. Asks nobody. */
+/* See provider/reports.h. False: its provider does not tell. Makes no call to the provider. */
 bool sandbox_place(const struct fleet *f, const struct sandbox_record *r,
                    struct provider_place *ret);
 /* The provider of a sandbox of this server, for calls that know no row. */
