@@ -217,6 +217,12 @@ def claimed_pod(cluster, box):
     return cluster.api.get(f"/api/v1/namespaces/{SPACE}/pods?labelSelector=atoll.sandbox%3D{box}")["items"][0]
 
 
+def assert_placed(cluster, api, box):
+    """The place that the server tells is the cluster's: the pod of the sandbox and the node that it runs on."""
+    pod, place = claimed_pod(cluster, box), api.get(f"{PATH}/{box}")["place"]
+    assert (place["object"], place["node"]) == (pod["metadata"]["name"], pod["spec"]["nodeName"]), place
+
+
 def no_warm_pods(cluster):
     return not cluster.api.get(f"/api/v1/namespaces/{SPACE}/pods?labelSelector=atoll.warm")["items"]
 
@@ -229,11 +235,13 @@ def test_a_create_claims_a_warm_pod(cluster):
         with contextlib.closing(server.api()) as api:
             with api.sandbox(internet=True, **limits) as cold:
                 assert claimed_pod(cluster, cold)["metadata"]["name"] == f"atoll-{cold}"
+                assert_placed(cluster, api, cold)
                 warm = atoll.wait_for(lambda: warm_pods(cluster), 120, "a warm pod")[0]["metadata"]
             policy = cluster.api.get(f"/apis/networking.k8s.io/v1/namespaces/{SPACE}/networkpolicies/{warm['name']}")["spec"]
             assert policy["podSelector"] == {"matchLabels": {"atoll.pod": warm["name"]}} and not policy.get("egress")
             with api.sandbox(internet=True, egress={"deny": ["9.9.0.0/16"]}, **limits) as box:
                 assert claimed_pod(cluster, box)["metadata"]["uid"] == warm["uid"]
+                assert_placed(cluster, api, box)
                 assert api.exec(box, "echo on > file; cat file")["stdout"] == "on\n"
                 policy = cluster.api.get(f"/apis/networking.k8s.io/v1/namespaces/{SPACE}/networkpolicies/{warm['name']}")["spec"]
                 assert policy["podSelector"] == {"matchLabels": {"atoll.sandbox": box}}
@@ -241,6 +249,7 @@ def test_a_create_claims_a_warm_pod(cluster):
                 assert api.post(f"{PATH}/{box}/stop")["state"] == "stopped"
                 assert api.post(f"{PATH}/{box}/start")["state"] == "started"
                 assert api.exec(box, "cat file")["stdout"] == "on\n"
+                assert_placed(cluster, api, box)
                 server.kill9("api")
                 with contextlib.closing(server.api()) as after:
                     assert atoll.wait_for(lambda: after.exec(box, "cat file")["stdout"], 60, "an answer") == "on\n"

@@ -72,10 +72,17 @@ def find_pod(cluster, name):
     return pod if status == 200 else None
 
 
+def assert_placed(api, box, pod):
+    """The place that the server tells is the cluster's: the pod of the sandbox and the node that it runs on."""
+    place = api.get(f"{PATH}/{box}")["place"]
+    assert (place["object"], place["node"]) == (pod["metadata"]["name"], pod["spec"]["nodeName"]), place
+
+
 def test_a_sandbox_is_an_object_whose_pod_the_controller_makes(cluster, api):
     with api.sandbox(internet=True, **SMALL) as box:
         assert api.exec(box, "echo on; id -u")["stdout"] == "on\n1000\n"
         made, pod = object_of(cluster, f"atoll-{box}"), find_pod(cluster, f"atoll-{box}")
+        assert_placed(api, box, pod)
         assert agent_sandbox.owns(made, pod) and made["metadata"]["labels"]["atoll.sandbox"] == box
         assert made["spec"]["operatingMode"] == "Running" and made["spec"]["shutdownPolicy"] == "Delete" and made["spec"]["service"] is False
         until = datetime.datetime.fromisoformat(made["spec"]["shutdownTime"].replace("Z", "+00:00"))
@@ -155,6 +162,7 @@ def test_a_claimed_warm_pod_becomes_the_pod_of_an_object(cluster, controller, se
                 assert api.exec(box, "echo on > file; cat file")["stdout"] == "on\n"
                 atoll.wait_for(lambda: agent_sandbox.owns(object_of(cluster, warm["name"]), find_pod(cluster, warm["name"])), 20, "an owner")
                 assert controller.adopted == adopted + 1 and find_pod(cluster, warm["name"])["metadata"]["uid"] == warm["uid"]
+                assert_placed(api, box, find_pod(cluster, warm["name"]))
                 assert api.post(f"{PATH}/{box}/stop")["state"] == "stopped"
                 assert api.post(f"{PATH}/{box}/start")["state"] == "started"
                 assert api.exec(box, "cat file")["stdout"] == "on\n"
