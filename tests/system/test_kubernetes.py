@@ -8,6 +8,7 @@ import http.client
 import ipaddress
 import json
 import re
+import statistics
 import time
 
 import pytest
@@ -268,6 +269,11 @@ def test_a_create_claims_a_warm_pod(cluster):
                 assert claimed_pod(cluster, other)["metadata"]["name"] == f"atoll-{other}"
     finally:
         server.stop()
+    end_warm_pods(cluster, server, before)
+
+
+def end_warm_pods(cluster, server, before):
+    """Ends a stopped server, its sandboxes and its warm pods."""
     server.flags = ["--providers", server.flags[1].replace("kubernetes_warm_pods=1", "kubernetes_warm_pods=0")]
     server.start()
     try:
@@ -280,6 +286,56 @@ def test_a_create_claims_a_warm_pod(cluster):
 def create_on(server, limits):
     with contextlib.closing(server.api()) as api:
         return api.create(internet=True, **limits)["id"]
+
+
+SAMPLES = 3
+WARM_PART = 0.2
+
+
+def first_answer_s(api, limits):
+    begun = time.monotonic()
+    with api.sandbox(internet=True, **limits) as box:
+        assert api.exec(box, cmd="echo", args=["on"])["stdout"] == "on\n"
+        return time.monotonic() - begun
+
+
+def wait_for_pods(cluster, others, count):
+    """A pod that starts or ends uses the processors of the only node: it would be measured, too."""
+    def names():
+        return set(cluster.api.names("pods", SPACE)) - set(others)
+
+    atoll.wait_for(lambda: len(names()) == count, 120, lambda: f"{count} pods: {names()}")
+
+
+def told_warm(api):
+    (warm,) = [one["warm"] for one in api.get("/v1/providers")["items"] if one["name"] == "pods"]
+    return warm
+
+
+def test_a_warm_pod_answers_in_a_fifth_of_a_cold_pods_time(cluster):
+    limits = {"resources": {"cpu": 0.2, "memory_mb": 64}}
+    before, others, cold, warm = cluster.api.objects(SPACE), cluster.api.names("pods", SPACE), [], []
+    server = serve(cluster, before="", kubernetes_warm_pods="0").start()
+    try:
+        with contextlib.closing(server.api()) as api:
+            for _ in range(SAMPLES):
+                cold.append(first_answer_s(api, limits))
+                wait_for_pods(cluster, others, 0)
+        server.stop()
+        server.flags = ["--providers", server.flags[1].replace("kubernetes_warm_pods=0", "kubernetes_warm_pods=1")]
+        server.start()
+        with contextlib.closing(server.api()) as api:
+            first_answer_s(api, limits)  # tells which limits the warm pods should have
+            hits = told_warm(api)["hits"]
+            for _ in range(SAMPLES):
+                wait_for_pods(cluster, others, 1)
+                atoll.wait_for(lambda: told_warm(api)["ready"], 120, lambda: f"a warm pod: {told_warm(api)}")
+                warm.append(first_answer_s(api, limits))
+            assert told_warm(api)["hits"] == hits + SAMPLES, told_warm(api)
+        assert statistics.median(warm) <= WARM_PART * statistics.median(cold), (warm, cold)
+    finally:
+        server.stop()
+        end_warm_pods(cluster, server, before)
 
 
 # a server that dies
