@@ -103,6 +103,7 @@ const struct route *const api_routes[] = {
         daytona_volumes_routes,
         daytona_secrets_routes,
         e2b_sandboxes_routes,
+        e2b_health_routes,
         e2b_life_routes,
         envd_signed_routes,
         daytona_sessions_routes,

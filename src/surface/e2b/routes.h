@@ -6,6 +6,7 @@
 
 extern const struct route e2b_absent_routes[];
 extern const struct route e2b_builds_routes[];
+extern const struct route e2b_health_routes[];
 extern const struct route e2b_life_routes[];
 extern const struct route e2b_logs_routes[];
 extern const struct route e2b_metrics_routes[];
