@@ -114,6 +114,7 @@ const struct route *const api_routes[] = {
         e2b_volumes_routes,
         e2b_volume_content_routes,
         e2b_secrets_routes,
+        e2b_teams_routes,
         e2b_templates_routes,
         e2b_builds_routes,
         e2b_absent_routes,

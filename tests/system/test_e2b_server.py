@@ -140,6 +140,53 @@ def test_origins_that_are_none_are_refused_at_the_start():
         bad.remove_all()
 
 
+# ---- teams ----
+
+
+def starts(samples):
+    step = samples[1]["timestampUnix"] - samples[0]["timestampUnix"] if len(samples) > 1 else 5
+    return round(sum(sample["sandboxStartRate"] for sample in samples) * step, 3)
+
+
+@pytest.fixture
+def team(server, api):
+    project = api.post("/v1/projects", {"name": "red"})["id"]
+    yield project, api.call("POST", "/api/sandbox/keys", {"name": "red"}, {"X-Atoll-Project": project})["key"]
+    with contextlib.closing(server.api()) as again:  # the test restarts the server
+        again.delete(f"/v1/projects/{project}?force=true")
+
+
+def test_a_team_is_a_project_and_its_metrics_are_what_ran(server, team):
+    project, key = team
+    with contextlib.closing(server.api(key)) as red:
+        assert red.get("/teams") == [{"teamID": project, "name": "red", "apiKey": key, "isDefault": True}]
+        path, begun = f"/teams/{project}/metrics", int(time.time())
+        assert [sample["concurrentSandboxes"] for sample in red.get(path)[-1:]] == [0] and starts(red.get(path)) == 0
+        boxes = [red.call("POST", "/v2/sandboxes", MADE)["sandboxID"] for _ in range(2)]
+        assert red.raw("DELETE", f"/sandboxes/{boxes[0]}").status == 204
+        assert red.raw("POST", f"/sandboxes/{boxes[1]}/pause").status == 204
+        assert red.call("POST", f"/sandboxes/{boxes[1]}/connect", {"timeout": 600})["sandboxID"] == boxes[1]
+        found = red.get(f"{path}?start={begun}")
+        times = [sample["timestampUnix"] for sample in found]
+        assert times[0] == begun and {later - one for one, later in zip(times, times[1:])} <= {5}
+        assert max(sample["concurrentSandboxes"] for sample in found) == 2 and starts(found) == 3
+        most = red.get(f"{path}/max?metric=concurrent_sandboxes&start={begun}")
+        assert most["value"] == 2 and most["timestampUnix"] in times
+        rate = red.get(f"{path}/max?metric=sandbox_start_rate&start={begun}")["value"]
+        assert rate == max(sample["sandboxStartRate"] for sample in found) > 0
+        # Neither the time before nor that to come has any.
+        assert starts(red.get(f"{path}?end={begun - 1}")) == 0 and red.get(f"{path}?start={begun + 3600}") == []
+        assert red.get(f"{path}/max?metric=concurrent_sandboxes&start={begun + 3600}")["value"] == 0
+        assert red.raw("GET", f"{path}?start=2&end=1").status == 400
+        atoll.wait_for(lambda: red.get(f"{path}?start={begun}")[-1]["concurrentSandboxes"] == 1, 15, "a step in which one ran")
+        server.stop()
+    server.start()
+    with contextlib.closing(server.api(key)) as red, contextlib.closing(server.api()) as other:
+        after = red.get(f"{path}?start={begun}")
+        assert after[-1]["concurrentSandboxes"] == 1 and starts(after) == 3, after
+        assert other.raw("GET", path).status == 403  # also to an admin: a key is of one team
+
+
 # ---- the limit ----
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls of E2B's specification that this server does not have. Each is refused with the name of
- * what there is in its place: after 404 a client would believe that its team or key is gone. */
+ * what there is in its place: after 404 a client would believe that its key or node is gone. */
 #include <string.h>
 
 #include "edge/api.h"
@@ -8,12 +8,11 @@
 #include "surface/e2b/routes.h"
 
 #define KEYS "atoll key ls, create, rm"
-#define PROJECTS "a team is a project: atoll project, atoll usage"
+#define PROJECTS "a team is a project: atoll project"
 
 static const struct {
 	const char *prefix, *noun, *instead;
 } absent_calls[] = {
-        {"/teams", "E2B's teams", PROJECTS},
         {"/api-keys", "E2B's calls for keys", KEYS},
         {"/access-tokens", "E2B's access tokens", KEYS},
         {"/nodes", "E2B's calls for nodes", "atoll server"},
@@ -44,9 +43,6 @@ static int refuse_call(struct request *rq, UNUSED const void *body, UNUSED struc
 		.flags = ROUTE_RAW_BODY | ROUTE_HIDDEN, .handle = refuse_call, E2B_ROW             \
 	}
 const struct route e2b_absent_routes[] = {
-        ABSENT(HTTP_GET, "/teams"),
-        ABSENT(HTTP_GET, "/teams/:team/metrics"),
-        ABSENT(HTTP_GET, "/teams/:team/metrics/max"),
         ABSENT(HTTP_GET, "/api-keys"),
         ABSENT(HTTP_POST, "/api-keys"),
         ABSENT(HTTP_PATCH, "/api-keys/:key"),

@@ -13,6 +13,7 @@ extern const struct route e2b_metrics_routes[];
 extern const struct route e2b_sandboxes_routes[];
 extern const struct route e2b_secrets_routes[];
 extern const struct route e2b_snapshots_routes[];
+extern const struct route e2b_teams_routes[];
 extern const struct route e2b_templates_routes[];
 extern const struct route e2b_volume_content_routes[];
 extern const struct route e2b_volumes_routes[];
