@@ -382,6 +382,9 @@ static void take_object(struct object_listing *l, enum object_kind kind,
 	if (!id_is_valid(id) ||
 	    strcmp(json_get_text(labels, LABEL_SERVER, ""), l->remote->server) != 0)
 		return;
+	/* The cluster keeps a deleted claim until it has noticed that the pod is gone. */
+	if (kind == OBJECT_CLAIM && json_get(metadata, "deletionTimestamp"))
+		return;
 	struct remote_sandbox *s = item_of(l, id);
 	(void)snprintf(s->remote_id, sizeof(s->remote_id), "%s",
 	               json_get_text(metadata, "name", s->remote_id));
