@@ -82,6 +82,10 @@ static bool main_runs(const struct json_value *list, struct pod_state *p)
 	return false;
 }
 
+/* The scheduler's words, for which it has no code, while the storage makes the volume of a claim. A
+ * scheduler with other words is given less time. */
+#define AWAITS_VOLUME "unbound immediate PersistentVolumeClaims"
+
 static void read_conditions(const struct json_value *list, struct pod_state *p)
 {
 	for (size_t i = 0; i < json_count(list); i++) {
@@ -90,8 +94,9 @@ static void read_conditions(const struct json_value *list, struct pod_state *p)
 		if (strcmp(json_get_text(c, "type", ""), "PodScheduled") != 0 ||
 		    strcmp(json_get_text(c, "status", ""), "False") != 0)
 			continue;
-		p->lacks_node = true;
-		note_problem(p, "", "no node takes it", json_get_text(c, "message", ""));
+		const char *message = json_get_text(c, "message", "");
+		p->lacks_node = strstr(message, AWAITS_VOLUME) == NULL;
+		note_problem(p, "", "no node takes it", message);
 	}
 }
 

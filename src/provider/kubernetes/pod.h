@@ -40,7 +40,7 @@ struct pod_state {
 	enum pod_phase phase;
 	bool is_leaving; /* a delete has begun */
 	bool is_stuck;   /* it cannot start: its image or its container is at fault */
-	bool lacks_node; /* no node takes it */
+	bool lacks_node; /* no node takes it, though its volume is there */
 	char problem[KUBERNETES_TEXT_MAX];
 	enum sandbox_reason ended;
 	int64_t made_unix_ms, started_unix_ms;

@@ -184,6 +184,17 @@ TEST(a_pod_says_why_it_does_not_start)
 	assert_string_equal(pod.problem, "no node takes it: Insufficient cpu");
 }
 
+TEST(a_pod_whose_volume_is_being_made_does_not_lack_a_node)
+{
+	struct pod_state pod =
+	        read_pod("{\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\","
+	                 "\"status\":\"False\",\"message\":\"0/1 nodes are available: 1 pod has "
+	                 "unbound immediate PersistentVolumeClaims.\"}]}");
+
+	assert_true(!pod.lacks_node && !pod.is_stuck);
+	assert_non_null(strstr(pod.problem, "unbound immediate PersistentVolumeClaims"));
+}
+
 TEST(a_pod_says_why_it_has_ended)
 {
 	struct pod_state pod = read_pod("{\"phase\":\"Failed\",\"reason\":\"Evicted\",\"message\":"
@@ -278,8 +289,10 @@ int main(void)
 	           CASE(what_would_be_unsafe_or_is_not_known_is_refused_by_name),
 	           CASE(a_pod_runs_when_its_own_container_does),
 	           CASE(a_pod_is_a_sandboxs_or_a_warm_one), CASE(a_pod_tells_its_node),
-	           CASE(a_pod_says_why_it_does_not_start), CASE(a_pod_says_why_it_has_ended),
-	           CASE(what_is_no_pod_is_none), CASE(a_pod_of_an_object_has_the_id_of_its_start),
+	           CASE(a_pod_says_why_it_does_not_start),
+	           CASE(a_pod_whose_volume_is_being_made_does_not_lack_a_node),
+	           CASE(a_pod_says_why_it_has_ended), CASE(what_is_no_pod_is_none),
+	           CASE(a_pod_of_an_object_has_the_id_of_its_start),
 	           CASE(a_name_has_the_hash_of_the_controllers_label),
 	           CASE(sizes_are_read_as_the_cluster_writes_them));
 }
