@@ -278,7 +278,7 @@ def test_a_fault_of_the_proxy_costs_that_connection_and_says_so(api, proxy, mode
         assert "hello" in run(api, sandbox, 'print(http("allowed.test", "203.0.113.1"))')["stdout"]
 
 
-def test_a_silent_proxy_is_given_up_after_a_time_and_holds_nobody_else(api, server, proxy):
+def test_a_silent_proxy_is_given_up_after_a_time_and_delays_no_other_connection(api, server, proxy):
     with api.sandbox(internet=True) as sandbox, api.sandbox(internet=True) as neighbour:
         proxy.be("silent")
         begun = time.monotonic()
