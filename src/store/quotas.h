@@ -57,7 +57,7 @@ struct egress_day {
 MUST_CHECK int store_quota_egress(struct store *s, const struct quota_subject *subject, int64_t day,
                                   int64_t *ret_bytes, struct error *err);
 MUST_CHECK int store_egress_purge(struct store *s, int64_t before, struct error *err);
-/* Whether anyone has this limit. */
+/* Whether a quota of this name exists. */
 MUST_CHECK int store_quota_is_used(struct store *s, enum quota_limit limit, bool *ret,
                                    struct error *err);
 

@@ -21,8 +21,13 @@ WORDS_OF(budget_window, BUDGET_WINDOW_COUNT)
 
 struct meter_mark {
 	const char *id;
-	int64_t seen_metered_ms, seen_stored_at, seen_egress;
-	int64_t metered_ms, metered_cpu_us, unbilled_nano, stored_mib, stored_at, egress_seen;
+	int64_t seen_metered_ms, seen_stored_at;
+	int64_t metered_ms, metered_cpu_us, unbilled_nano, stored_mib, stored_at;
+};
+
+struct sent_mark {
+	const char *id;
+	int64_t seen_egress, seen_changed_at, egress_seen;
 };
 
 struct spending {
@@ -33,6 +38,7 @@ struct spending {
 COLUMNS_OF(meter_record);
 COLUMNS_OF(meter_page);
 COLUMNS_OF(meter_mark);
+COLUMNS_OF(sent_mark);
 COLUMNS_OF(usage_record);
 COLUMNS_OF(usage_query);
 COLUMNS_OF(usage_sum);
@@ -91,13 +97,11 @@ static int mark_metered(struct store_connection *c, const struct usage_part *par
 	        .id = part->seen->id,
 	        .seen_metered_ms = part->seen->metered_ms,
 	        .seen_stored_at = part->seen->stored_at,
-	        .seen_egress = part->seen->egress_seen,
 	        .metered_ms = part->metered_ms,
 	        .metered_cpu_us = part->metered_cpu_us,
 	        .unbilled_nano = part->unbilled_nano,
 	        .stored_mib = part->stored_mib,
 	        .stored_at = part->stored_at,
-	        .egress_seen = part->egress_seen,
 	};
 
 	return query_run(c, QUERY_METER_MARK, &takes, NULL, err);
@@ -132,14 +136,31 @@ int usage_rows_add(struct store_connection *c, const struct usage_record *rows, 
 	return 0;
 }
 
-static int add_sent(struct store_connection *c, const struct usage_part *part, struct error *err)
+/* Returns 1 when the counter was the one of `seen`, in the same start or resume. */
+static int mark_sent(struct store_connection *c, const struct usage_part *part, struct error *err)
+{
+	const struct sent_mark takes = {.id = part->seen->id,
+	                                .seen_egress = part->seen->egress_seen,
+	                                .seen_changed_at = part->seen->active_changed_at,
+	                                .egress_seen = part->egress_seen};
+
+	return query_run(c, QUERY_SENT_MARK, &takes, NULL, err);
+}
+
+static int add_sent(struct store_connection *c, const struct usage_part *part, bool *ret_is_written,
+                    struct error *err)
 {
 	const struct egress_day sent = {.project_id = part->seen->project_id,
 	                                .key_id = part->seen->key_id,
 	                                .day = part->sent_day,
 	                                .bytes = part->sent_bytes};
+	bool is_same = part->egress_seen == part->seen->egress_seen;
+	int marked = is_same ? 1 : mark_sent(c, part, err);
 
-	if (sent.bytes <= 0)
+	if (marked < 0)
+		return -1;
+	*ret_is_written = marked > 0;
+	if (sent.bytes <= 0 || marked == 0)
 		return 0;
 	return query_run(c, QUERY_EGRESS_ADD, &sent, NULL, err) < 0 ? -1 : 0;
 }
@@ -151,13 +172,11 @@ static int run_write(struct store_connection *c, void *context, struct error *er
 	for (size_t i = 0; i < write->count; i++) {
 		const struct usage_part *part = &write->parts[i];
 		int marked = mark_metered(c, part, err);
+		bool ignored;
 
-		if (marked < 0)
+		if (marked < 0 || add_sent(c, part, &ignored, err) < 0)
 			return -1;
-		if (marked == 0)
-			continue;
-		if (usage_rows_add(c, part->rows, part->row_count, err) < 0 ||
-		    add_sent(c, part, err) < 0)
+		if (marked > 0 && usage_rows_add(c, part->rows, part->row_count, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -171,6 +190,35 @@ int store_usage_write(struct store *s, const struct usage_part *parts, size_t co
 	if (count == 0)
 		return 0;
 	return store_change(s, run_write, &write, err);
+}
+
+struct sent_write {
+	const struct usage_part *part;
+	bool *is_written;
+};
+
+static int run_sent_write(struct store_connection *c, void *context, struct error *err)
+{
+	const struct sent_write *write = context;
+
+	return add_sent(c, write->part, write->is_written, err);
+}
+
+int store_sent_write(struct store *s, const struct usage_part *part, bool *ret_is_written,
+                     struct error *err)
+{
+	bool is_written = false;
+	struct sent_write write = {part, &is_written};
+
+	if (store_change(s, run_sent_write, &write, err) < 0)
+		return -1;
+	*ret_is_written = is_written;
+	return 0;
+}
+
+int store_sent_restart(struct store *s, const char *id, struct error *err)
+{
+	return store_change_query(s, QUERY_SENT_RESTART, LOOKUP(.id = id), err) < 0 ? -1 : 0;
 }
 
 int store_usage_purge(struct store *s, int64_t before, struct error *err)

@@ -63,7 +63,7 @@ struct usage_record {
 	int64_t started_at, ended_at;
 };
 /* A sandbox's part of a write. It is skipped when the row differs from `seen`, because another
- * server has written it. */
+ * write was first; sent bytes are compared, and skipped, by themselves. */
 struct usage_part {
 	const struct meter_record *seen;
 	/* new values */
@@ -74,6 +74,11 @@ struct usage_part {
 };
 MUST_CHECK int store_usage_write(struct store *s, const struct usage_part *parts, size_t count,
                                  struct error *err);
+/* Adds the sent bytes of the part alone. *ret_is_written: false when another write was first. */
+MUST_CHECK int store_sent_write(struct store *s, const struct usage_part *part,
+                                bool *ret_is_written, struct error *err);
+/* The counter of the sandbox's link begins at 0 again. */
+MUST_CHECK int store_sent_restart(struct store *s, const char *id, struct error *err);
 /* Drops the log of hours before `before`; sums of balances and budgets stay. */
 MUST_CHECK int store_usage_purge(struct store *s, int64_t before, struct error *err);
 

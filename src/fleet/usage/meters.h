@@ -29,9 +29,13 @@ MUST_CHECK int meters_write_use(struct fleet *f, const char *id, struct error *e
 MUST_CHECK int meters_write_files(struct fleet *f, const char *id, struct error *err);
 /* Drops what is older than it is kept. */
 MUST_CHECK int meters_purge(struct fleet *f, int64_t now, struct error *err);
-/* Writes what it has sent until now, before its link and counter go. Does nothing while nobody has
- * a quota of it, and fails for nothing: what cannot be read is lost. */
+/* Writes what it has sent until now, before its link and counter go. Does nothing while no quota
+ * limits sent bytes. Bytes that cannot be read are lost, with a warning. Waits for no round and for
+ * no other sandbox. */
 void meters_write_sent(struct fleet *f, const char *id);
+/* A sandbox that is kept on disk gets a new link when it is resumed, whose counter begins at 0:
+ * forgets what the old counter showed. Call it before the resume. */
+MUST_CHECK int meters_restart_sent(struct fleet *f, const char *id, struct error *err);
 
 /* holdings.c */
 

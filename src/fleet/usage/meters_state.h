@@ -15,7 +15,8 @@ struct fleet;
 
 struct meters {
 	struct fleet *fleet;
-	pthread_mutex_t writing; /* one write at a time; guards written_at and whole_at */
+	pthread_mutex_t writing; /* one write at a time; guards written_at and whole_at. Its
+	                          * owner waits for the store alone, never for a sandbox */
 	int64_t written_at;      /* monotonic */
 	int64_t whole_at;        /* monotonic; of the last whole write */
 	int64_t measured_at;     /* monotonic; of the ticking thread */
@@ -23,7 +24,7 @@ struct meters {
 	atomic_bool is_ending;            /* begin no more measurements */
 	struct worker_task holdings_task; /* while is_measuring */
 	struct prices prices;
-	/* Someone has a quota of sent bytes: the last bytes of a sandbox are to count. */
+	/* A quota of sent bytes exists: the last bytes of a sandbox count. */
 	atomic_bool egress_is_limited;
 	pthread_mutex_t mutex; /* guards the rest */
 	struct arena arena;    /* of the records */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/fault.h"
+#include "base/thread.h"
 #include "config/config.h"
 #include "fleet/core/cache.h"
 #include "fleet/core/fleet_state.h"
@@ -24,6 +25,8 @@
 /* A sandbox used by another server is metered there, unless that server is this late. */
 #define LATE_FACTOR 3
 #define STORAGE_EVERY_MS USAGE_HOUR_MS
+/* A round writes a row once in usage_flush. */
+#define SENT_TRIES 3
 /* Only today's sent bytes are asked for; the clock may be set back by some days. */
 #define SENT_KEPT_MS (7 * QUOTA_DAY_MS)
 
@@ -47,6 +50,13 @@ void meters_done(struct fleet *f)
 	pthread_mutex_destroy(&f->meters->writing);
 }
 
+/* A slow sandbox delays its sample, so rounds take samples before they hold `writing`. */
+struct sample {
+	struct provider_stats stats;
+	/* Of the row that was read before the sample: counters begin anew when it changes. */
+	int64_t active_changed_at, egress_seen;
+};
+
 /* One write of all that is due. */
 struct writing {
 	struct fleet *fleet;
@@ -54,6 +64,7 @@ struct writing {
 	bool is_whole;
 	bool is_ours;       /* it is known that no other server uses it */
 	struct map ended;   /* id -> struct meter, of sandboxes that have no slot any more */
+	struct map samples; /* id -> struct sample */
 	struct arena arena; /* of a batch */
 	struct usage_part parts[BATCH_MAX];
 	size_t count;
@@ -80,11 +91,15 @@ static void writing_done(struct writing *w)
 {
 	size_t at = 0;
 	const char *id;
+	struct sample *sample;
 	struct meter *m;
 
 	while ((m = map_next(&w->ended, &at, &id)))
 		meter_free(m);
 	map_done(&w->ended);
+	for (at = 0; (sample = map_next(&w->samples, &at, &id));)
+		free(sample);
+	map_done(&w->samples);
 	arena_done(&w->arena);
 }
 
@@ -103,12 +118,12 @@ static bool read_meter(struct writing *w, const struct meter_record *r, const st
 	return r->actual == SANDBOX_STARTED ? due->ms >= late_ms : w->now - due->until >= late_ms;
 }
 
-static bool take_sample(struct writing *w, const char *id, struct provider_stats *ret)
+static bool take_sample(struct fleet *f, const char *id, struct provider_stats *ret)
 {
 	struct provider *p;
 	struct error err = {0};
 
-	if (sandbox_provider_find(w->fleet, id, &p, &err) == 0 &&
+	if (sandbox_provider_find(f, id, &p, &err) == 0 &&
 	    provider_require(p, PROVIDER_CAN_STATS, &err) == 0 &&
 	    provider_ops_of(p)->stats(p, id, ret, &err) == 0)
 		return true;
@@ -116,8 +131,51 @@ static bool take_sample(struct writing *w, const char *id, struct provider_stats
 	return false;
 }
 
+static void add_sample(struct writing *w, const struct meter_record *r)
+{
+	struct provider_stats stats;
+	struct sample *sample;
+
+	if (r->actual != SANDBOX_STARTED || map_find(&w->samples, r->id) ||
+	    !take_sample(w->fleet, r->id, &stats))
+		return;
+	sample = memory_new(sizeof(*sample));
+	*sample = (struct sample){stats, r->active_changed_at, r->egress_seen};
+	map_put(&w->samples, r->id, sample);
+}
+
+static int take_samples(struct writing *w, struct error *err)
+{
+	char after[ID_SIZE + 1] = "";
+	const struct meter_page page = {.node = w->fleet->node, .after = after, .limit = BATCH_MAX};
+	struct meter_list list;
+
+	do {
+		arena_reset(&w->arena);
+		if (store_meter_list(w->fleet->store, &w->arena, &page, &list, err) < 0)
+			return -1;
+		for (size_t i = 0; i < list.count; i++)
+			add_sample(w, &list.items[i]);
+		if (list.count > 0)
+			memcpy(after, list.items[list.count - 1].id,
+			       strnlen(list.items[list.count - 1].id, ID_SIZE) + 1);
+	} while (list.count == BATCH_MAX);
+	return 0;
+}
+
+/* NULL: there is none, or the sandbox has ended, paused or started since. */
+static const struct sample *find_sample(struct writing *w, const struct meter_record *r)
+{
+	const struct sample *sample = map_find(&w->samples, r->id);
+
+	return sample && r->actual == SANDBOX_STARTED &&
+	                       r->active_changed_at == sample->active_changed_at
+	               ? sample
+	               : NULL;
+}
+
 /* Bytes since the last sample. The counter begins anew with each start. */
-static void add_sent(struct writing *w, struct usage_part *part, const struct provider_stats *stats)
+static void add_sent(struct usage_part *part, const struct provider_stats *stats, int64_t now)
 {
 	int64_t seen = part->seen->egress_seen, sent;
 
@@ -126,23 +184,31 @@ static void add_sent(struct writing *w, struct usage_part *part, const struct pr
 	sent = (int64_t)stats->network_out_bytes;
 	part->egress_seen = sent;
 	part->sent_bytes = sent >= seen ? sent - seen : sent;
-	part->sent_day = quota_day(w->now);
+	part->sent_day = quota_day(now);
+}
+
+/* A sample from before the last write would count twice. */
+static void add_sampled_sent(struct writing *w, struct usage_part *part,
+                             const struct sample *sample)
+{
+	if (part->seen->egress_seen == sample->egress_seen)
+		add_sent(part, &sample->stats, w->now);
 }
 
 /* Processor time since the last sample. The counter begins anew with each start. */
 static int64_t sample_cpu(struct writing *w, struct usage_part *part)
 {
+	const struct sample *sample = find_sample(w, part->seen);
 	int64_t seen = part->seen->metered_cpu_us, cpu_us;
-	struct provider_stats stats;
 
-	if (!w->is_whole || part->seen->actual != SANDBOX_STARTED ||
-	    !take_sample(w, part->seen->id, &stats))
+	if (!sample)
 		return 0;
-	add_sent(w, part, &stats);
-	cpu_us = stats.cpu_usage_us > INT64_MAX ? seen : (int64_t)stats.cpu_usage_us;
+	add_sampled_sent(w, part, sample);
+	cpu_us =
+	        sample->stats.cpu_usage_us > INT64_MAX ? seen : (int64_t)sample->stats.cpu_usage_us;
 	part->metered_cpu_us = cpu_us;
-	if (stats.disk_bytes != UINT64_MAX)
-		part->stored_mib = (int64_t)(stats.disk_bytes >> 20);
+	if (sample->stats.disk_bytes != UINT64_MAX)
+		part->stored_mib = (int64_t)(sample->stats.disk_bytes >> 20);
 	return cpu_us >= seen ? cpu_us - seen : cpu_us;
 }
 
@@ -232,27 +298,19 @@ static struct usage_part part_of(const struct meter_record *r)
 	                           .egress_seen = r->egress_seen};
 }
 
-static void add_last_sent(struct writing *w, const struct meter_record *r)
-{
-	struct usage_part *part = &w->parts[w->count];
-	struct provider_stats stats;
-
-	if (!take_sample(w, r->id, &stats))
-		return;
-	*part = part_of(r);
-	add_sent(w, part, &stats);
-	w->count++;
-}
-
 static void add_part(struct writing *w, const struct meter_record *r)
 {
 	const struct usage_clock clock = meter_clock(r);
 	const struct usage_due due = usage_due(&clock, w->now);
 	struct usage_part *part = &w->parts[w->count];
+	const struct sample *sample = find_sample(w, r);
 	struct meter meter = {0};
 
-	if (due.ms <= 0 && w->is_whole && r->actual == SANDBOX_STARTED) {
-		add_last_sent(w, r); /* after a clock that went back, bytes count all the same */
+	if (due.ms <= 0 && sample) {
+		/* After a clock that went back, bytes count all the same. */
+		*part = part_of(r);
+		add_sampled_sent(w, part, sample);
+		w->count++;
 		return;
 	}
 	if (due.ms > 0 && read_meter(w, r, &due, &meter)) {
@@ -355,30 +413,45 @@ static int write_stored(struct writing *w, struct error *err)
 	return write_batch(w, err);
 }
 
-static int write_usage(struct fleet *f, bool is_whole, struct error *err)
+static int write_usage(struct writing *w, struct error *err)
 {
-	AUTO(writing_done)
-	struct writing w = {.fleet = f, .now = clock_unix_ms(), .is_whole = is_whole};
-
-	collect_ended(&w);
-	if (write_active(&w, err) < 0 || (is_whole && write_stored(&w, err) < 0))
+	w->now = clock_unix_ms();
+	collect_ended(w);
+	if (write_active(w, err) < 0 || (w->is_whole && write_stored(w, err) < 0))
 		return -1;
-	return budgets_refresh(f, err);
+	return budgets_refresh(w->fleet, err);
+}
+
+/* The caller holds `writing`. */
+static bool is_due(const struct meters *m, int64_t every_ms, bool is_whole)
+{
+	return clock_monotonic_ms() - (is_whole ? m->whole_at : m->written_at) >= every_ms;
+}
+
+static bool wants_samples(struct meters *m, int64_t every_ms)
+{
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&m->writing);
+
+	return is_due(m, every_ms, true);
 }
 
 int meters_write(struct fleet *f, int64_t every_ms, bool is_whole, struct error *err)
 {
+	AUTO(writing_done) struct writing w = {.fleet = f, .is_whole = is_whole};
 	struct meters *m = f->meters;
-	int64_t now = clock_monotonic_ms();
+	int64_t begun;
 	int result = 0;
 
+	if (is_whole && wants_samples(m, every_ms) && take_samples(&w, err) < 0)
+		return FAIL_CONTEXT(err, "write usage");
 	pthread_mutex_lock(&m->writing);
-	if (now - (is_whole ? m->whole_at : m->written_at) >= every_ms) {
-		result = write_usage(f, is_whole, err);
+	begun = clock_monotonic_ms();
+	if (is_due(m, every_ms, is_whole)) {
+		result = write_usage(&w, err);
 		if (result == 0)
-			m->written_at = now;
+			m->written_at = begun;
 		if (result == 0 && is_whole)
-			m->whole_at = now;
+			m->whole_at = begun;
 	}
 	pthread_mutex_unlock(&m->writing);
 	return result < 0 ? FAIL_CONTEXT(err, "write usage") : 0;
@@ -420,14 +493,44 @@ int meters_write_files(struct fleet *f, const char *id, struct error *err)
 	return write_sandbox(f, id, add_files, err);
 }
 
+/* Returns 1 when a round has written the row since it was read. */
+static int write_sent_once(struct fleet *f, const char *id, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct provider_stats stats;
+	struct usage_part part;
+	struct meter_record r;
+	bool is_written = true;
+
+	/* The row first: what a round counts meanwhile is not counted again. */
+	if (store_meter_find(f->store, &arena, id, &r, err) < 0)
+		return -1;
+	if (!take_sample(f, id, &stats))
+		return 0;
+	part = part_of(&r);
+	add_sent(&part, &stats, clock_unix_ms());
+	if (store_sent_write(f->store, &part, &is_written, err) < 0)
+		return -1;
+	return is_written ? 0 : 1;
+}
+
 void meters_write_sent(struct fleet *f, const char *id)
 {
 	struct error err = {0};
+	int result = 1;
 
-	if (atomic_load(&f->meters->egress_is_limited) &&
-	    write_sandbox(f, id, add_last_sent, &err) < 0)
+	if (!atomic_load(&f->meters->egress_is_limited))
+		return;
+	for (unsigned i = 0; i < SENT_TRIES && result > 0; i++)
+		result = write_sent_once(f, id, &err);
+	if (result < 0)
 		log_warning("the last bytes of a sandbox do not count", TEXT("sandbox", id),
 		            FAILURE(&err));
+}
+
+int meters_restart_sent(struct fleet *f, const char *id, struct error *err)
+{
+	return store_sent_restart(f->store, id, err);
 }
 
 int meters_purge(struct fleet *f, int64_t now, struct error *err)

@@ -31,9 +31,18 @@ LIMIT :limit;
 -- takes: meter_mark
 UPDATE sandboxes
 SET metered_ms = :metered_ms, metered_cpu_us = :metered_cpu_us, unbilled_nano = :unbilled_nano,
-	stored_mib = :stored_mib, stored_at = :stored_at, egress_seen = :egress_seen
-WHERE id = :id AND metered_ms = :seen_metered_ms AND stored_at = :seen_stored_at
-	AND egress_seen = :seen_egress;
+	stored_mib = :stored_mib, stored_at = :stored_at
+WHERE id = :id AND metered_ms = :seen_metered_ms AND stored_at = :seen_stored_at;
+
+-- The counter begins anew with each start and resume from disk; active_changed_at tells them apart.
+-- name: sent_mark
+-- takes: sent_mark
+UPDATE sandboxes SET egress_seen = :egress_seen
+WHERE id = :id AND egress_seen = :seen_egress AND active_changed_at = :seen_changed_at;
+
+-- name: sent_restart
+-- takes: record_lookup
+UPDATE sandboxes SET egress_seen = 0 WHERE id = :id;
 
 -- name: usage_add
 -- takes: usage_record

@@ -645,7 +645,66 @@ static void a_start_begins_the_counter_anew_and_a_stop_that_fails_does_not(void 
 	assert_int_equal(r.egress_seen, 0);
 }
 
+static bool write_last(struct store *s, const struct meter_record *seen, int64_t counter,
+                       int64_t bytes)
+{
+	const struct usage_part part = {
+	        .seen = seen, .egress_seen = counter, .sent_bytes = bytes, .sent_day = DAY};
+	struct error err = {0};
+	bool is_written;
+
+	assert_done(store_sent_write(s, &part, &is_written, &err));
+	return is_written;
+}
+
+static void the_last_bytes_count_beside_a_round_and_only_once(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct id id = started(*state, "box");
+	struct meter_record round, end;
+	struct error err = {0};
+
+	assert_true(look(*state, &a, id.text, &round));
+	assert_true(look(*state, &a, id.text, &end));
+	assert_true(write_last(*state, &end, 500, 500));
+	assert_false(write_last(*state, &end, 600, 600));
+	/* What the round saw is old for bytes alone: its time counts. */
+	const struct usage_part part = {.seen = &round,
+	                                .metered_ms = 60 * SECOND,
+	                                .egress_seen = 400,
+	                                .sent_bytes = 400,
+	                                .sent_day = DAY};
+
+	assert_done(store_usage_write(*state, &part, 1, &err));
+	assert_int_equal(sent_by(*state, "project", PROJECT, DAY), 500);
+	assert_true(look(*state, &a, id.text, &end));
+	assert_int_equal(end.metered_ms, 60 * SECOND);
+	assert_int_equal(end.egress_seen, 500);
+}
+
+static void a_resume_from_disk_begins_the_counter_anew(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct id id = started(*state, "box");
+	struct meter_record before, r;
+
+	assert_true(look(*state, &a, id.text, &before));
+	write_sent(*state, &before, 700, 700, DAY);
+	move(*state, id.text, SANDBOX_STARTED, SANDBOX_PAUSED, NOW + SECOND);
+	assert_done(store_sent_restart(*state, id.text, &err));
+	move(*state, id.text, SANDBOX_PAUSED, SANDBOX_STARTED, NOW + 2 * SECOND);
+	/* A sample from before the pause: the counter is 0 as it was then. */
+	write_sent(*state, &before, 900, 900, DAY);
+	assert_int_equal(sent_by(*state, "project", PROJECT, DAY), 700);
+	assert_true(look(*state, &a, id.text, &r));
+	write_sent(*state, &r, 100, 100, DAY);
+	assert_int_equal(sent_by(*state, "project", PROJECT, DAY), 800);
+}
+
 static const struct CMUnitTest tests[] = {
+        EACH(the_last_bytes_count_beside_a_round_and_only_once),
+        EACH(a_resume_from_disk_begins_the_counter_anew),
         EACH(active_time_is_that_in_started_and_nothing_else),
         EACH(a_server_is_told_of_its_own_sandboxes_alone),
         EACH(a_stop_that_fails_is_free_and_time_goes_on_after_it),
