@@ -117,7 +117,8 @@ static int resume_from_disk(struct operation *op, int64_t deadline, struct error
 	const struct fleet_ref ref = {op->record.project_id, op->record.template_id};
 	struct template_record t;
 
-	if (template_find(op->fleet, op->arena, &ref, &t, err) < 0 || mounts_load(op, err) < 0)
+	if (template_find(op->fleet, op->arena, &ref, &t, err) < 0 || mounts_load(op, err) < 0 ||
+	    meters_restart_sent(op->fleet, op->record.id, err) < 0)
 		return -1;
 	const struct sandbox_spec spec = lifecycle_spec(op, &t);
 	return op->ops->memory->resume(op->provider, &spec, deadline, err);
