@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "sandbox/egress_ipv6.h"
 
 #define ADDRESS_BITS 32
 #define ADDRESS6_BITS 128
@@ -458,10 +459,17 @@ int sandbox_egress_allowed(const char *text, struct egress_ranges *ret, struct e
 bool sandbox_egress_denies_all(const char *text)
 {
 	struct egress_ranges denied;
+	struct egress_ranges6 denied6;
 	struct error ignored = {0};
+	/* Where all IPv4 addresses are denied, so are those of IPv6 that no entry allows. */
+	struct egress_range6 all6;
 
-	return sandbox_egress_denied(text, &denied, &ignored) == 0 && denied.count == 1 &&
+	return egress_range6_parse(SPAN(EGRESS_ALL6), &all6) &&
+	       sandbox_egress_denied(text, &denied, &ignored) == 0 && denied.count == 1 &&
 	       denied.items[0].first == 0 && denied.items[0].last == UINT32_MAX &&
+	       sandbox_egress_denied6(text, &denied6, &ignored) == 0 && denied6.count == 1 &&
+	       address6_is_same(&denied6.items[0].first, &all6.first) &&
+	       address6_is_same(&denied6.items[0].last, &all6.last) &&
 	       !sandbox_egress_has_names(text);
 }
 

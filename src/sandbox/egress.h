@@ -18,8 +18,8 @@
  * person is asked (ask), or let through and recorded (watch).
  *
  * The store and the broker hold the rules as one text: "+1.1.1.1 +example.com -0.0.0.0/0"; "" means
- * no rules. "!api.example.com" marks a name. A last word "~ask" or "~watch" is the mode. Sandboxes
- * have no IPv6: IPv6 entries are checked and kept, but have no effect. */
+ * no rules. "!api.example.com" marks a name. A last word "~ask" or "~watch" is the mode. IPv6:
+ * egress_ipv6.h. */
 #pragma once
 
 #include <stdbool.h>
@@ -59,6 +59,16 @@ MUST_CHECK int sandbox_egress_format(struct arena *a, const struct sandbox_egres
 /* Parses such a text. allow_name and deny_name stay NULL. */
 MUST_CHECK int sandbox_egress_parse(struct arena *a, const char *text, struct sandbox_egress *ret,
                                     struct error *err);
+
+/* An IPv6 address; egress_ipv6.h has the rules of them. */
+#define ADDRESS6_TEXT_SIZE 46 /* INET6_ADDRSTRLEN */
+
+struct address6 {
+	unsigned char bytes[16]; /* network byte order; all zero: no address */
+};
+bool address6_is_set(const struct address6 *address);
+bool address6_is_same(const struct address6 *a, const struct address6 *b);
+void address6_format(const struct address6 *address, char out[ADDRESS6_TEXT_SIZE]);
 
 /* IPv4 addresses in host byte order, both ends included. */
 struct egress_range {

@@ -170,7 +170,9 @@ TEST(all_is_denied_when_nothing_is_left)
 {
 	assert_true(sandbox_egress_denies_all("-0.0.0.0/0"));
 	assert_true(sandbox_egress_denies_all("-128.0.0.0/1 -0.0.0.0/1"));
-	assert_true(sandbox_egress_denies_all("+fd00::1 -0.0.0.0/0"));
+	assert_false(sandbox_egress_denies_all("+2600::1 -0.0.0.0/0"));
+	assert_true(sandbox_egress_denies_all("-0.0.0.0/0 -2600::/16"));
+	assert_false(sandbox_egress_denies_all("-::/0"));
 	assert_false(sandbox_egress_denies_all("+1.1.1.1 -0.0.0.0/0"));
 	assert_false(sandbox_egress_denies_all("-0.0.0.0/1"));
 	assert_false(sandbox_egress_denies_all("nonsense"));
