@@ -19,6 +19,7 @@
 #include "decision/gather.h"
 #include "decision/packet.h"
 #include "decision/uses.h"
+#include "sandbox/egress_ipv6.h"
 #include "store/decisions.h"
 
 #define INTERVAL_MS 500
@@ -29,7 +30,7 @@
 #define COUNTED_MAX 4096
 #define TRIM_PART 8 /* a sandbox is trimmed once for this part of its rows */
 #define NAMESERVER_PORT 53
-#define ADDRESS_SIZE 16
+#define ADDRESS_SIZE ADDRESS6_TEXT_SIZE
 
 struct decision_counter {
 	int64_t count;
@@ -39,7 +40,8 @@ struct decision_log {
 	struct store *store;
 	int reports_fd, packets_fd, close_fd;
 	struct egress_range allow[NETWORK_ALLOW_MAX];
-	unsigned allow_count;
+	struct egress_range6 allow6[NETWORK_ALLOW_MAX];
+	unsigned allow_count, allow6_count;
 	int64_t sandbox_rows_max;
 	bool is_for_all;
 	pthread_t thread;
@@ -55,11 +57,22 @@ struct decision_log {
 	struct map counters; /* id of a sandbox -> struct decision_counter; of the thread */
 };
 
+static bool is_refused6(const struct decision_log *log, const struct address6 *address)
+{
+	for (unsigned i = 0; i < log->allow6_count; i++)
+		if (egress_range6_has(&log->allow6[i], address))
+			return false;
+	return egress_is_refused6(address);
+}
+
 /* Rules of the sandbox let it pass, but the rules for all sandboxes do not. */
 static bool is_refused_for_all(const struct decision_log *log, const struct network_decision *d)
 {
-	if (d->verdict != DECISION_ALLOWED || d->port == NAMESERVER_PORT ||
-	    !egress_is_refused(d->address))
+	if (d->verdict != DECISION_ALLOWED)
+		return false;
+	if (address6_is_set(&d->address6))
+		return is_refused6(log, &d->address6);
+	if (d->port == NAMESERVER_PORT || !egress_is_refused(d->address))
 		return false;
 	for (unsigned i = 0; i < log->allow_count; i++)
 		if (egress_range_has(&log->allow[i], d->address))
@@ -176,13 +189,8 @@ static void trim_sandbox(struct decision_log *log, const char *sandbox)
 static struct decision_record record_of(const struct gathered_row *row, char address[ADDRESS_SIZE])
 {
 	const struct network_decision *d = &row->decision;
-	const uint32_t a = d->address;
 
-	if (a > 0)
-		(void)snprintf(address, ADDRESS_SIZE, "%u.%u.%u.%u", a >> 24, a >> 16 & 255,
-		               a >> 8 & 255, a & 255);
-	else
-		address[0] = '\0';
+	decision_address(d, address);
 	return (struct decision_record){
 	        .at = row->at,
 	        .sandbox_id = d->sandbox,
@@ -300,10 +308,13 @@ static void read_allow(struct decision_log *log, const char *text)
 {
 	struct span rest = span_of(text), part;
 
-	while (rest.size > 0 && log->allow_count < NETWORK_ALLOW_MAX) {
+	while (rest.size > 0 && log->allow_count + log->allow6_count < NETWORK_ALLOW_MAX) {
 		(void)span_split(&rest, ',', &part);
-		if (egress_range_parse(span_trim(part), &log->allow[log->allow_count]))
+		part = span_trim(part);
+		if (egress_range_parse(part, &log->allow[log->allow_count]))
 			log->allow_count++;
+		else if (egress_range6_parse(part, &log->allow6[log->allow6_count]))
+			log->allow6_count++;
 	}
 }
 

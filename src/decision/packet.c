@@ -13,6 +13,10 @@
 
 #define IP_HEAD_MIN 20
 #define WORD 4
+#define IP6_HEAD 40
+#define IP6_NEXT 6
+#define IP6_TO 24
+#define IP6_STEP 8
 
 static uint32_t read_number(const unsigned char *bytes, unsigned count)
 {
@@ -23,21 +27,54 @@ static uint32_t read_number(const unsigned char *bytes, unsigned count)
 	return number;
 }
 
+/* The port of a header that begins at `at`, where the protocol has ports. */
+static void read_port(struct span packet, size_t at, unsigned protocol, struct network_decision *d)
+{
+	d->protocol = protocol == IPPROTO_TCP   ? DECISION_TCP
+	              : protocol == IPPROTO_UDP ? DECISION_UDP
+	                                        : DECISION_OTHER;
+	if (d->protocol != DECISION_OTHER && packet.size >= at + WORD)
+		d->port = (uint16_t)read_number((const unsigned char *)packet.data + at + 2, 2);
+}
+
+/* An IPv6 packet (RFC 8200). The kernel cuts it: what follows many extension headers is not known.
+ * A fragment behind the first one has no port. */
+static bool read_packet6(struct span packet, struct network_decision *d)
+{
+	const unsigned char *bytes = (const void *)packet.data;
+	size_t at = IP6_HEAD;
+	unsigned next;
+
+	if (packet.size < IP6_HEAD)
+		return false;
+	next = bytes[IP6_NEXT];
+	memcpy(d->address6.bytes, bytes + IP6_TO, sizeof(d->address6.bytes));
+	while (packet.size >= at + WORD && (next == IPPROTO_HOPOPTS || next == IPPROTO_ROUTING ||
+	                                    next == IPPROTO_DSTOPTS || next == IPPROTO_FRAGMENT)) {
+		bool is_fragment = next == IPPROTO_FRAGMENT;
+
+		if (is_fragment && read_number(bytes + at + 2, 2) >> 3 != 0)
+			break;
+		next = bytes[at];
+		at += is_fragment ? IP6_STEP : ((size_t)bytes[at + 1] + 1) * IP6_STEP;
+	}
+	read_port(packet, at, next, d);
+	return true;
+}
+
 /* An IPv4 packet (RFC 791): destination, and its port where the protocol has one. */
 static bool read_packet(struct span packet, struct network_decision *d)
 {
 	const unsigned char *bytes = (const void *)packet.data;
 	size_t head;
 
+	if (packet.size > 0 && bytes[0] >> 4 == 6)
+		return read_packet6(packet, d);
 	if (packet.size < IP_HEAD_MIN || bytes[0] >> 4 != 4)
 		return false;
 	head = (size_t)(bytes[0] & 15) * WORD;
 	d->address = read_number(bytes + 16, 4);
-	d->protocol = bytes[9] == IPPROTO_TCP   ? DECISION_TCP
-	              : bytes[9] == IPPROTO_UDP ? DECISION_UDP
-	                                        : DECISION_OTHER;
-	if (d->protocol != DECISION_OTHER && head >= IP_HEAD_MIN && packet.size >= head + WORD)
-		d->port = (uint16_t)read_number(bytes + head + 2, 2);
+	read_port(packet, head >= IP_HEAD_MIN ? head : packet.size, bytes[9], d);
 	return true;
 }
 

@@ -51,15 +51,13 @@ void decision_watch_end(const struct decision_watch *w, struct decision_refusals
 static struct network_refusal refusal_of(struct arena *a, const struct network_decision *d)
 {
 	AUTO(buf_done) struct buf line = BUF(1024);
-	const uint32_t address = d->address;
+	char address[ADDRESS6_TEXT_SIZE];
 
 	decision_add_line(&line, d);
+	decision_address(d, address);
 	return (struct network_refusal){
 	        .host = *d->host ? d->host : NULL,
-	        .address =
-	                address ? arena_format(a, "%u.%u.%u.%u", address >> 24, address >> 16 & 255,
-	                                       address >> 8 & 255, address & 255)
-	                        : NULL,
+	        .address = *address ? arena_text(a, address) : NULL,
 	        .port = d->port,
 	        .protocol = decision_protocols[d->protocol],
 	        .code = decision_codes[d->code],

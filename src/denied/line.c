@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lines of the file. */
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,13 +27,11 @@ static struct network_decision decision_of(const struct decision_record *r)
 	                             .code = find_name(decision_codes, r->code),
 	                             .protocol = find_name(decision_protocols, r->protocol),
 	                             .count = (uint64_t)r->count};
-	struct in_addr address;
 
 	(void)snprintf(d.host, sizeof(d.host), "%s", r->host);
 	(void)snprintf(d.credential, sizeof(d.credential), "%s", r->credential);
 	(void)snprintf(d.rule, sizeof(d.rule), "%s", r->rule);
-	if (inet_pton(AF_INET, r->address, &address) == 1)
-		d.address = ntohl(address.s_addr);
+	(void)decision_set_address(&d, r->address);
 	return d;
 }
 

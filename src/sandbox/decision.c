@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/decision.h"
 
+#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "sandbox/egress_ipv6.h"
 
 const char *const decision_verdicts[] = {
         [DECISION_DENIED] = "denied",
@@ -45,9 +48,10 @@ static bool text_ends(const char *text, size_t size)
 static bool rule_is_sound(const char *rule)
 {
 	struct egress_range range;
+	struct egress_range6 range6;
 
 	return !*rule || egress_range_parse(span_of(rule), &range) ||
-	       egress_name_is_valid(span_of(rule));
+	       egress_range6_parse(span_of(rule), &range6) || egress_name_is_valid(span_of(rule));
 }
 
 static bool credential_is_sound(const char *name)
@@ -74,7 +78,8 @@ void decision_find_rule(struct network_decision *d, const char *egress)
 
 	if (d->code != DECISION_ADDRESS_DENIED || *d->rule)
 		return;
-	rule = sandbox_egress_rule_of_address(egress, d->address);
+	rule = address6_is_set(&d->address6) ? sandbox_egress_rule_of_address6(egress, &d->address6)
+	                                     : sandbox_egress_rule_of_address(egress, d->address);
 	(void)snprintf(d->rule, sizeof(d->rule), "%.*s", (int)rule.size, rule.data);
 }
 
@@ -87,6 +92,20 @@ static void predict_address(const char *egress, const struct egress_ranges *deni
 	decision_find_rule(d, egress);
 	if (d->code == DECISION_OK && egress_is_refused(d->address))
 		d->code = DECISION_RANGE_REFUSED;
+}
+
+static int predict_address6(const char *egress, struct network_decision *d, struct error *err)
+{
+	struct egress_ranges6 denied;
+
+	if (sandbox_egress_denied6(egress, &denied, err) < 0)
+		return -1;
+	if (egress_ranges6_have(&denied, &d->address6))
+		d->code = DECISION_ADDRESS_DENIED;
+	decision_find_rule(d, egress);
+	if (d->code == DECISION_OK && egress_is_refused6(&d->address6))
+		d->code = DECISION_RANGE_REFUSED;
+	return 0;
 }
 
 /* The gateway takes names on the ports of HTTP and TLS only. */
@@ -108,32 +127,35 @@ static int predict_name(const char *egress, const struct egress_ranges *denied,
 	return 0;
 }
 
+/* Whether the mode lets pass what the rules refuse. Where they name hosts it lets no IPv6 pass: the
+ * gateway that reads the names sees none. */
+static bool is_watched(const char *egress, const struct network_decision *d)
+{
+	return sandbox_egress_mode(egress) == EGRESS_WATCH &&
+	       !(address6_is_set(&d->address6) && sandbox_egress_has_names(egress));
+}
+
 int decision_predict(const char *egress, const char *host, uint16_t port,
                      struct network_decision *ret, struct error *err)
 {
 	struct network_decision d = {.port = port, .count = 1, .protocol = DECISION_TCP};
 	struct egress_ranges denied;
-	struct egress_range range;
-	bool is_address = egress_range_parse(span_of(host), &range) && range.first == range.last;
+	bool is_address = decision_set_address(&d, host);
 
 	if (sandbox_egress_denied(egress, &denied, err) < 0)
 		return -1;
 	if (!is_address && !host_name_is_valid(span_of(host)))
-		return FAIL(err, ERROR_INVALID, "'%.80s' is no host name and no IPv4 address",
-		            host);
-	if (is_address)
-		d.address = range.first;
-	else
+		return FAIL(err, ERROR_INVALID, "'%.80s' is no host name and no address", host);
+	if (!is_address)
 		(void)snprintf(d.host, sizeof(d.host), "%s", host);
-	if (is_address)
+	if (is_address && !address6_is_set(&d.address6))
 		predict_address(egress, &denied, &d);
-	else if (predict_name(egress, &denied, &d, err) < 0)
+	else if ((is_address ? predict_address6(egress, &d, err)
+	                     : predict_name(egress, &denied, &d, err)) < 0)
 		return -1;
-	d.verdict =
-	        d.code == DECISION_OK ? DECISION_ALLOWED
-	        : d.code != DECISION_RANGE_REFUSED && sandbox_egress_mode(egress) == EGRESS_WATCH
-	                ? DECISION_WATCHED
-	                : DECISION_DENIED;
+	d.verdict = d.code == DECISION_OK                                        ? DECISION_ALLOWED
+	            : d.code != DECISION_RANGE_REFUSED && is_watched(egress, &d) ? DECISION_WATCHED
+	                                                                         : DECISION_DENIED;
 	*ret = d;
 	return 0;
 }
@@ -151,21 +173,50 @@ bool decision_is_of_proxy(uint8_t code)
 
 bool decision_is_same(const struct network_decision *a, const struct network_decision *b)
 {
-	return a->address == b->address && a->port == b->port && a->verdict == b->verdict &&
-	       a->code == b->code && a->protocol == b->protocol &&
-	       strcmp(a->sandbox, b->sandbox) == 0 && strcmp(a->host, b->host) == 0 &&
-	       strcmp(a->rule, b->rule) == 0 && strcmp(a->credential, b->credential) == 0;
+	return a->address == b->address && address6_is_same(&a->address6, &b->address6) &&
+	       a->port == b->port && a->verdict == b->verdict && a->code == b->code &&
+	       a->protocol == b->protocol && strcmp(a->sandbox, b->sandbox) == 0 &&
+	       strcmp(a->host, b->host) == 0 && strcmp(a->rule, b->rule) == 0 &&
+	       strcmp(a->credential, b->credential) == 0;
+}
+
+void decision_address(const struct network_decision *d, char out[ADDRESS6_TEXT_SIZE])
+{
+	const struct in_addr in = {htonl(d->address)};
+
+	out[0] = '\0';
+	if (address6_is_set(&d->address6))
+		address6_format(&d->address6, out);
+	else if (d->address != 0)
+		(void)inet_ntop(AF_INET, &in, out, ADDRESS6_TEXT_SIZE);
+}
+
+bool decision_set_address(struct network_decision *d, const char *text)
+{
+	struct egress_range range;
+
+	if (!egress_range_parse(span_of(text), &range))
+		return egress_address6_parse(span_of(text), &d->address6);
+	if (range.first != range.last)
+		return false;
+	d->address = range.first;
+	return true;
 }
 
 void decision_target(const struct network_decision *d, char out[DECISION_TARGET_SIZE])
 {
-	const uint32_t a = d->address;
-	int size = *d->host ? snprintf(out, DECISION_TARGET_SIZE, "%s", d->host)
-	                    : snprintf(out, DECISION_TARGET_SIZE, "%u.%u.%u.%u", a >> 24,
-	                               a >> 16 & 255, a >> 8 & 255, a & 255);
-
 	/* The port of a question is the nameserver's. */
-	if (d->port > 0 && d->protocol != DECISION_DNS)
+	bool has_port = d->port > 0 && d->protocol != DECISION_DNS;
+	bool is_ipv6 = address6_is_set(&d->address6);
+	char address[ADDRESS6_TEXT_SIZE];
+	int size;
+
+	decision_address(d, address);
+	size = snprintf(out, DECISION_TARGET_SIZE, !*d->host && is_ipv6 && has_port ? "[%s]" : "%s",
+	                *d->host                ? d->host
+	                : d->address || is_ipv6 ? address
+	                                        : "0.0.0.0");
+	if (has_port)
 		(void)snprintf(out + size, DECISION_TARGET_SIZE - (size_t)size, ":%u", d->port);
 }
 

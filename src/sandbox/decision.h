@@ -65,6 +65,7 @@ struct network_decision {
 	char credential[CREDENTIAL_NAME_MAX + 1]; /* that the request got, or was refused for;
 	                                           * "" = none */
 	uint32_t address;                         /* IPv4, host byte order; 0 = none */
+	struct address6 address6;                 /* IPv6, instead; all zero = none */
 	uint16_t port;                            /* 0 = none */
 	uint8_t verdict, code, protocol;
 	uint64_t count;               /* decisions; 0 = only bytes of an earlier one */
@@ -75,8 +76,8 @@ struct network_decision {
 bool decision_is_sound(const struct network_decision *d);
 /* Sets the rule of a decision about an address, among the rules of this text. */
 void decision_find_rule(struct network_decision *d, const char *egress);
-/* What rules would decide on a connection to this host name or IPv4 address. ERROR_INVALID for what
- * is neither, and for a name under rules that decide by its address. */
+/* What rules would decide on a connection to this host name or address. ERROR_INVALID for what is
+ * neither, and for a name under rules that decide by its address. */
 MUST_CHECK int decision_predict(const char *egress, const char *host, uint16_t port,
                                 struct network_decision *ret, struct error *err);
 /* Whether the rules allow the connection, and something beyond the sandbox kept it from coming
@@ -86,7 +87,11 @@ bool decision_is_fault(uint8_t code);
 bool decision_is_of_proxy(uint8_t code);
 /* Whether both are about the same: everything equal but the numbers. */
 bool decision_is_same(const struct network_decision *a, const struct network_decision *b);
-/* "api.example.com:443", "203.0.113.7:22" or "203.0.113.7". */
+/* The address as text; "" = none. decision_set_address accepts such a text, and returns false for
+ * anything else. */
+void decision_address(const struct network_decision *d, char out[ADDRESS6_TEXT_SIZE]);
+bool decision_set_address(struct network_decision *d, const char *text);
+/* "api.example.com:443", "203.0.113.7:22", "203.0.113.7" or "[2001:db8::7]:22". */
 #define DECISION_TARGET_SIZE (SANDBOX_HOST_NAME_MAX + 8)
 void decision_target(const struct network_decision *d, char out[DECISION_TARGET_SIZE]);
 /* Adds why: "no rule allows it", "rule 203.0.113.0/24 denies it", … */

@@ -62,14 +62,13 @@ static int tell_decision(struct store_connection *c, const struct decision_recor
 /* The kernel does not say which rule denies an address. */
 static void find_rule(struct decision_record *r, const char *egress, struct arena *a)
 {
-	struct egress_range range;
-	struct span rule;
+	struct network_decision d = {.code = DECISION_ADDRESS_DENIED};
 
 	if (*r->rule || strcmp(r->code, decision_codes[DECISION_ADDRESS_DENIED]) != 0 ||
-	    !egress_range_parse(span_of(r->address), &range))
+	    !decision_set_address(&d, r->address))
 		return;
-	rule = sandbox_egress_rule_of_address(egress, range.first);
-	r->rule = arena_copy(a, rule);
+	decision_find_rule(&d, egress);
+	r->rule = arena_text(a, d.rule);
 }
 
 /* In the mode "ask" a refusal asks by itself. */

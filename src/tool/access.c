@@ -11,6 +11,7 @@
 #include "fleet/sandbox/egress.h"
 #include "json/json.h"
 #include "sandbox/egress.h"
+#include "sandbox/egress_ipv6.h"
 #include "store/approvals.h"
 #include "store/sandbox_record.h"
 #include "tool/builtin.h"
@@ -26,7 +27,7 @@ struct access_input {
 static const struct json_member access_input_members[] = {
         JSON_TEXT_MEMBER(access_input, host, .flags = JSON_REQUIRED, .min = 1,
                          .max = SANDBOX_HOST_NAME_MAX,
-                         .about = "a host name or an IPv4 address, as the refusal names it",
+                         .about = "a host name or an address, as the refusal names it",
                          .example = "api.example.com"),
         JSON_WHOLE_MEMBER(access_input, port, .min = 0, .max = 65535,
                           .about = "for the person who decides; names are reached on ports 80 and "
@@ -74,9 +75,14 @@ int access_host(struct arena *a, const struct approval_record *r, const char **r
 static bool is_allowed(const char *egress, const char *host)
 {
 	struct egress_ranges denied;
+	struct egress_ranges6 denied6;
 	struct egress_range range;
+	struct address6 address6;
 	struct error ignored = {0};
 
+	if (egress_address6_parse(span_of(host), &address6))
+		return sandbox_egress_denied6(egress, &denied6, &ignored) == 0 &&
+		       !egress_ranges6_have(&denied6, &address6);
 	if (!egress_range_parse(span_of(host), &range))
 		return sandbox_egress_allows_name(egress, span_of(host)) || !*egress;
 	if (sandbox_egress_denied(egress, &denied, &ignored) < 0)
@@ -87,10 +93,17 @@ static bool is_allowed(const char *egress, const char *host)
 	return true;
 }
 
+static int refuse_range(const char *host, struct error *err)
+{
+	return FAIL(err, ERROR_FORBIDDEN,
+	            "'%s' is an address that no sandbox may reach; it cannot be allowed", host);
+}
+
 static int access_check(const struct tool_call *call, const void *input, struct error *err)
 {
 	const struct access_input *in = input;
 	struct egress_range range;
+	struct address6 address6;
 	const char *ignored;
 
 	if (egress_range_parse(span_of(in->host), &range)) {
@@ -98,12 +111,12 @@ static int access_check(const struct tool_call *call, const void *input, struct 
 			return FAIL(err, ERROR_INVALID, "host: one address, not the range '%s'",
 			            in->host);
 		if (egress_is_refused(range.first))
-			return FAIL(err, ERROR_FORBIDDEN,
-			            "'%s' is an address that no sandbox may reach; it cannot "
-			            "be allowed",
-			            in->host);
+			return refuse_range(in->host, err);
+	} else if (egress_address6_parse(span_of(in->host), &address6)) {
+		if (egress_is_refused6(&address6))
+			return refuse_range(in->host, err);
 	} else if (!host_name_is_valid(span_of(in->host))) {
-		return FAIL(err, ERROR_INVALID, "host: '%.80s' is no host name and no IPv4 address",
+		return FAIL(err, ERROR_INVALID, "host: '%.80s' is no host name and no address",
 		            in->host);
 	}
 	if (call->sandbox->network == SANDBOX_NETWORK_BLOCKED)

@@ -121,7 +121,7 @@ struct check_query {
 };
 static const struct json_member check_query_members[] = {
         JSON_TEXT_MEMBER(check_query, host, .flags = JSON_REQUIRED, .min = 1,
-                         .max = SANDBOX_HOST_NAME_MAX, .about = "a host name or an IPv4 address"),
+                         .max = SANDBOX_HOST_NAME_MAX, .about = "a host name or an address"),
         JSON_WHOLE_MEMBER(check_query, port, .min = 0, .max = 65535, .about = "default: 443"),
 };
 static JSON_SHAPE(check_query, "EgressCheckQuery", check_query, "A connection to think of");

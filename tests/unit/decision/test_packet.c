@@ -75,6 +75,53 @@ TEST(a_packet_without_ports_has_none)
 	assert_int_equal(d.port, 0);
 }
 
+/* To 2600::9, port 443; the next header is at 6. */
+static const unsigned char segment6[64] = {
+        0x60, 0, 0,    0, 0, 20, 6, 64, 0xfd, 0x61, 0, 0, 0, 0, 0, 0, 0, 0, 0,    0, 0, 0,
+        0,    2, 0x26, 0, 0, 0,  0, 0,  0,    0,    0, 0, 0, 0, 0, 0, 0, 9, 0xc0, 0, 1, 0xbb};
+
+TEST(a_packet_of_ipv6_is_a_decision)
+{
+	struct network_decision d;
+	char address[ADDRESS6_TEXT_SIZE];
+
+	assert_true(read_message("-" BOX, segment6, sizeof(segment6), &d));
+	decision_address(&d, address);
+	assert_string_equal(address, "2600::9");
+	assert_int_equal(d.address, 0);
+	assert_int_equal(d.port, 443);
+	assert_int_equal(d.protocol, DECISION_TCP);
+	assert_true(decision_is_sound(&d));
+	assert_false(read_message("-" BOX, segment6, 39, &d));
+	assert_true(read_message("-" BOX, segment6, 40, &d));
+	assert_int_equal(d.port, 0);
+}
+
+TEST(extension_headers_are_passed_and_later_fragments_have_no_port)
+{
+	unsigned char packet[sizeof(segment6) + 8] = {0};
+	struct network_decision d;
+
+	memcpy(packet, segment6, 40);
+	memcpy(packet + 48, segment6 + 40, 16);
+	packet[6] = 60; /* destination options of eight bytes, then UDP */
+	packet[40] = 17;
+	assert_true(read_message("-" BOX, packet, sizeof(packet), &d));
+	assert_int_equal(d.port, 443);
+	assert_int_equal(d.protocol, DECISION_UDP);
+	packet[41] = 255; /* longer than what is there */
+	assert_true(read_message("-" BOX, packet, sizeof(packet), &d));
+	assert_int_equal(d.port, 0);
+	packet[6] = 44; /* the first fragment */
+	packet[41] = 0;
+	assert_true(read_message("-" BOX, packet, sizeof(packet), &d));
+	assert_int_equal(d.port, 443);
+	packet[43] = 8; /* the second one */
+	assert_true(read_message("-" BOX, packet, sizeof(packet), &d));
+	assert_int_equal(d.port, 0);
+	assert_int_equal(d.protocol, DECISION_OTHER);
+}
+
 TEST(other_messages_are_none)
 {
 	unsigned char packet[sizeof(segment)];
@@ -94,6 +141,7 @@ TEST(other_messages_are_none)
 
 int main(void)
 {
-	return RUN(CASE(a_logged_packet_is_a_decision), CASE(a_packet_without_ports_has_none),
-	           CASE(other_messages_are_none));
+	return RUN(CASE(a_logged_packet_is_a_decision), CASE(a_packet_of_ipv6_is_a_decision),
+	           CASE(extension_headers_are_passed_and_later_fragments_have_no_port),
+	           CASE(a_packet_without_ports_has_none), CASE(other_messages_are_none));
 }

@@ -39,6 +39,41 @@ TEST(a_refusal_says_what_where_why_and_what_to_do)
 	expect_line(&d, "[network] refused: 203.0.113.9:22 (no sandbox may reach this address).\n");
 }
 
+TEST(an_ipv6_address_is_told_in_brackets_before_a_port)
+{
+	struct network_decision d = {.port = 22,
+	                             .protocol = DECISION_TCP,
+	                             .code = DECISION_ADDRESS_DENIED,
+	                             .count = 1},
+	                        other = d;
+	char text[ADDRESS6_TEXT_SIZE];
+
+	assert_true(decision_set_address(&d, "2600:0:0::7"));
+	decision_find_rule(&d, "+1.1.1.1 -9.9.9.0/24 -2600::/32 -0.0.0.0/0");
+	assert_string_equal(d.rule, "2600::/32");
+	expect_line(&d, "[network] refused: [2600::7]:22 (rule 2600::/32 denies it). Ask with the "
+	                "tool request_access, or use another way.\n");
+	d.port = 0;
+	decision_address(&d, text);
+	assert_string_equal(text, "2600::7");
+	memcpy(d.sandbox, sample.sandbox, sizeof(d.sandbox));
+	assert_true(decision_is_sound(&d));
+	assert_false(decision_is_same(&d, &other));
+	other = d;
+	assert_true(decision_is_same(&d, &other));
+	other.address6.bytes[15]++;
+	assert_false(decision_is_same(&d, &other));
+	d = (struct network_decision){.count = 1};
+	decision_address(&d, text);
+	assert_string_equal(text, "");
+	assert_false(decision_set_address(&d, "2600::/32"));
+	assert_false(decision_set_address(&d, "10.0.0.0/8"));
+	assert_false(decision_set_address(&d, "example.com"));
+	assert_false(decision_set_address(&d, ""));
+	assert_true(decision_set_address(&d, "203.0.113.9"));
+	assert_int_equal(d.address, 0xcb007109);
+}
+
 TEST(a_report_that_is_not_sound_is_not_used)
 {
 	struct network_decision d = sample;
@@ -104,6 +139,17 @@ TEST(what_would_be_decided_is_told)
 	expect_prediction("+*.test -0.0.0.0/0", "a.test", 22, DECISION_HOST_NOT_ALLOWED);
 	expect_prediction("-0.0.0.0/0", "a.test", 443, DECISION_HOST_NOT_ALLOWED);
 	expect_prediction("-0.0.0.0/0 ~watch", "1.2.3.4", 22, DECISION_ADDRESS_DENIED);
+	expect_prediction("", "2600::1", 443, DECISION_OK);
+	expect_prediction("", "fd00::1", 443, DECISION_RANGE_REFUSED);
+	expect_prediction("-0.0.0.0/0", "2600::1", 443, DECISION_ADDRESS_DENIED);
+	expect_prediction("+2600::1 -0.0.0.0/0", "2600::1", 443, DECISION_OK);
+	expect_prediction("-2600::/16", "2601::1", 443, DECISION_OK);
+	assert_int_equal(decision_predict("-2600::/16 ~watch", "2600::1", 443, &d, &err), 0);
+	assert_int_equal(d.verdict, DECISION_WATCHED);
+	/* The gateway that watches names sees no IPv6. */
+	assert_int_equal(decision_predict("+a.test -0.0.0.0/0 ~watch", "2600::1", 443, &d, &err),
+	                 0);
+	assert_int_equal(d.verdict, DECISION_DENIED);
 	assert_int_equal(decision_predict("-9.9.9.9", "a.test", 443, &d, &err), -1);
 	assert_int_equal(err.code, ERROR_INVALID);
 	error_clear(&err);
@@ -134,6 +180,7 @@ TEST(the_mode_is_the_last_word_of_the_rules)
 int main(void)
 {
 	return RUN(CASE(a_refusal_says_what_where_why_and_what_to_do),
+	           CASE(an_ipv6_address_is_told_in_brackets_before_a_port),
 	           CASE(a_report_that_is_not_sound_is_not_used),
 	           CASE(the_rule_that_decides_is_found), CASE(what_would_be_decided_is_told),
 	           CASE(the_mode_is_the_last_word_of_the_rules));
