@@ -24,6 +24,9 @@
 #define BATCH_MAX 8192
 #define INSIDE_INDEX 2
 
+/* fe80::1, the next hop of IPv6. No link has this address: a fixed neighbour entry leads there. */
+static const uint8_t gateway6[16] = {0xfe, 0x80, [15] = 1};
+
 /* A locally administered address; the last byte tells the two ends apart. */
 static void link_hardware(uint32_t slot, bool inside, unsigned char out[6])
 {
@@ -75,6 +78,46 @@ static void add_neighbour(struct buf *b, unsigned index, uint32_t address,
 	netlink_end(b, begin);
 }
 
+/* A route to one address, or by way of gateway6 to all. */
+static void add_route6(struct buf *b, unsigned index, const uint8_t destination[16])
+{
+	struct rtmsg route = {.rtm_family = AF_INET6,
+	                      .rtm_dst_len = destination ? 128 : 0,
+	                      .rtm_table = RT_TABLE_MAIN,
+	                      .rtm_protocol = RTPROT_STATIC,
+	                      .rtm_scope = RT_SCOPE_UNIVERSE,
+	                      .rtm_type = RTN_UNICAST};
+	size_t begin =
+	        netlink_begin(b, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &route, sizeof(route));
+
+	if (destination)
+		netlink_add(b, RTA_DST, destination, 16);
+	else
+		netlink_add(b, RTA_GATEWAY, gateway6, sizeof(gateway6));
+	netlink_add_u32(b, RTA_OIF, index);
+	netlink_end(b, begin);
+}
+
+static void add_neighbour6(struct buf *b, unsigned index, const uint8_t address[16],
+                           const unsigned char hardware[6])
+{
+	struct ndmsg neighbour = {
+	        .ndm_family = AF_INET6, .ndm_ifindex = (int)index, .ndm_state = NUD_PERMANENT};
+	size_t begin = netlink_begin(b, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, &neighbour,
+	                             sizeof(neighbour));
+
+	netlink_add(b, NDA_DST, address, 16);
+	netlink_add(b, NDA_LLADDR, hardware, 6);
+	netlink_end(b, begin);
+}
+
+static bool has_address6(const struct launch_agent *agent)
+{
+	static const uint8_t none[sizeof(agent->address6)];
+
+	return memcmp(agent->address6, none, sizeof(none)) != 0;
+}
+
 static void add_link_up(struct buf *b, unsigned index)
 {
 	struct ifinfomsg link = {
@@ -121,8 +164,8 @@ static void add_link_pair(struct buf *b, uint32_t slot, int namespace_fd)
 	netlink_end(b, begin);
 }
 
-/* The sandbox has no IPv6 on this link. An address on the outer end would be useless, and the
- * kernel would probe the link for duplicates. */
+/* An address of IPv6 on the outer end would be useless: the sandbox's next hop has a fixed
+ * neighbour entry. The kernel would also probe the link for duplicates. */
 static void add_no_address(struct buf *b)
 {
 	static const uint8_t mode = IN6_ADDR_GEN_MODE_NONE;
@@ -171,6 +214,28 @@ void link_host_batch(struct buf *out, const struct launch_agent *agent, int name
 	add_route(out, index, agent->address, 32, 0);
 	link_hardware(agent->slot, true, hardware);
 	add_neighbour(out, index, agent->address, hardware);
+	if (has_address6(agent)) {
+		add_route6(out, index, agent->address6);
+		add_neighbour6(out, index, agent->address6, hardware);
+	}
+}
+
+/* Nobody else can have the address, so that it is not probed for. */
+static void add_inside6(struct buf *out, const struct launch_agent *agent,
+                        const unsigned char hardware[6])
+{
+	struct ifaddrmsg own = {.ifa_family = AF_INET6,
+	                        .ifa_prefixlen = 128,
+	                        .ifa_flags = IFA_F_NODAD,
+	                        .ifa_index = INSIDE_INDEX};
+	size_t begin =
+	        netlink_begin(out, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, &own, sizeof(own));
+
+	netlink_add(out, IFA_LOCAL, agent->address6, sizeof(agent->address6));
+	netlink_add(out, IFA_ADDRESS, agent->address6, sizeof(agent->address6));
+	netlink_end(out, begin);
+	add_neighbour6(out, INSIDE_INDEX, gateway6, hardware);
+	add_route6(out, INSIDE_INDEX, NULL);
 }
 
 void link_inside_batch(struct buf *out, const struct launch_agent *agent)
@@ -189,23 +254,17 @@ void link_inside_batch(struct buf *out, const struct launch_agent *agent)
 	add_neighbour(out, INSIDE_INDEX, LAUNCH_GATEWAY, hardware);
 	add_route(out, INSIDE_INDEX, LAUNCH_GATEWAY, 32, 0);
 	add_route(out, INSIDE_INDEX, 0, 0, LAUNCH_GATEWAY);
+	if (has_address6(agent))
+		add_inside6(out, agent, hardware);
 }
 
-static int set_kernel_options(int proc, struct error *err)
-{
-	char groups[32];
-	const struct {
-		const char *path, *value;
-	} rows[] = {
-	        {"sys/net/ipv4/ping_group_range", groups},
-	        {"sys/net/ipv4/ip_unprivileged_port_start", "0"},
-	        /* Loopback keeps IPv6; a link made later does not get it. */
-	        {"sys/net/ipv6/conf/default/disable_ipv6", "1"},
-	};
+struct kernel_option {
+	const char *path, *value;
+};
 
-	/* Group ids are the host's here: those of all sandboxes. */
-	(void)snprintf(groups, sizeof(groups), "%u %u", ID_FIRST, ID_STORED - 1);
-	for (unsigned i = 0; i < COUNT_OF(rows); i++) {
+static int set_options(int proc, const struct kernel_option *rows, size_t count, struct error *err)
+{
+	for (size_t i = 0; i < count; i++) {
 		if (file_poke(proc, rows[i].path, rows[i].value, err) == 0)
 			continue;
 		if (err->sys_errno != ENOENT)
@@ -213,6 +272,35 @@ static int set_kernel_options(int proc, struct error *err)
 		error_clear(err); /* a kernel without IPv6 */
 	}
 	return 0;
+}
+
+/* Loopback has IPv6 in any case. A link is made later, and gets it with these options: it has the
+ * address that it is given, and learns nothing from what arrives. */
+static int set_kernel_options(const struct launch_agent *agent, int proc, struct error *err)
+{
+	static const struct kernel_option without_ipv6[] = {
+	        {"sys/net/ipv6/conf/default/disable_ipv6", "1"},
+	};
+	static const struct kernel_option with_ipv6[] = {
+	        {"sys/net/ipv6/conf/default/disable_ipv6", "0"},
+	        {"sys/net/ipv6/conf/default/addr_gen_mode", "1"},
+	        {"sys/net/ipv6/conf/default/accept_ra", "0"},
+	        {"sys/net/ipv6/conf/default/autoconf", "0"},
+	        {"sys/net/ipv6/conf/default/accept_redirects", "0"},
+	        {"sys/net/ipv6/conf/default/dad_transmits", "0"},
+	};
+	char groups[32];
+	const struct kernel_option rows[] = {
+	        {"sys/net/ipv4/ping_group_range", groups},
+	        {"sys/net/ipv4/ip_unprivileged_port_start", "0"},
+	};
+
+	/* Group ids are the host's here: those of all sandboxes. */
+	(void)snprintf(groups, sizeof(groups), "%u %u", ID_FIRST, ID_STORED - 1);
+	if (set_options(proc, rows, COUNT_OF(rows), err) < 0)
+		return -1;
+	return has_address6(agent) ? set_options(proc, with_ipv6, COUNT_OF(with_ipv6), err)
+	                           : set_options(proc, without_ipv6, COUNT_OF(without_ipv6), err);
 }
 
 static int bring_loopback_up(int inside, struct error *err)
@@ -262,7 +350,7 @@ int link_enter_new(const struct launch_agent *agent, int proc, struct error *err
 		return -1;
 	if (unshare(CLONE_NEWNET) < 0)
 		return FAIL_ERRNO(err, "make a network namespace");
-	if (netlink_socket(&inside, err) < 0 || set_kernel_options(proc, err) < 0 ||
+	if (netlink_socket(&inside, err) < 0 || set_kernel_options(agent, proc, err) < 0 ||
 	    bring_loopback_up(inside, err) < 0)
 		return -1;
 	return agent->address != 0 ? connect_namespace(agent, host, inside, err) : 0;

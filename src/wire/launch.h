@@ -105,12 +105,12 @@ struct launch_id_map {
 /* Descriptors: listen, setup, then the group for clone3 if has_group, then two of events if
  * has_events. The answer: pidfd, user namespace, map of stored files, mount namespace, network
  * namespace, and a pipe: the agent starts when a byte is written to it, and ends when it is closed
- * without one. Before that the caller puts the process into its cgroups. */
+ * without one. Before that the caller puts the process into its cgroups. Addresses may be zeros. */
 struct launch_agent {
 	uint32_t slot;
 	uint32_t has_group, has_events;
-	uint32_t address;  /* of the link, in host byte order; 0: no internet */
-	uint32_t has_ipv6; /* the host's kernel */
+	uint32_t address, has_ipv6; /* of the link, in host byte order; of the host's kernel */
+	uint8_t address6[16];       /* of the link */
 };
 
 /* The outer end of a sandbox's link, and the sandbox's next hop: NETWORK_GATEWAY of

@@ -44,6 +44,24 @@ TEST(the_two_batches_hold_what_a_link_needs)
 	assert_false(host.overflowed || inside.overflowed);
 }
 
+TEST(a_link_with_ipv6_has_fixed_ends_for_it_too)
+{
+	const struct launch_agent agent = {
+	        .slot = 5, .address = 0x0ad50007, .address6 = {0xfd, 0x61, [15] = 7}};
+	AUTO(buf_done) struct buf host = BUF(8192);
+	AUTO(buf_done) struct buf inside = BUF(8192);
+
+	link_host_batch(&host, &agent, 9);
+	assert_int_equal(count_type(&host, RTM_NEWADDR), 0);
+	assert_int_equal(count_type(&host, RTM_NEWROUTE), 2);
+	assert_int_equal(count_type(&host, RTM_NEWNEIGH), 2);
+	link_inside_batch(&inside, &agent);
+	assert_int_equal(count_type(&inside, RTM_NEWADDR), 2);
+	assert_int_equal(count_type(&inside, RTM_NEWROUTE), 3);
+	assert_int_equal(count_type(&inside, RTM_NEWNEIGH), 2);
+	assert_false(host.overflowed || inside.overflowed);
+}
+
 /* 1: the kernel gives the link no IPv6 address. */
 static void expect_no_address_of_its_own(void)
 {
@@ -87,6 +105,28 @@ TEST(both_ends_of_a_link_have_one_queue_each_way)
 	assert_int_equal(count_attribute(&host, IFLA_NUM_RX_QUEUES, 1), 2);
 }
 
+static bool option_is(const char *path, const char *wanted)
+{
+	AUTO(buf_done) struct buf text = BUF(64);
+	struct error err = {0};
+
+	return file_read(AT_FDCWD, path, &text, &err) == 0 && strcmp(buf_text(&text), wanted) == 0;
+}
+
+/* One address, which is not probed for, and nothing that the link could learn. */
+static bool ipv6_is_fixed(void)
+{
+	AUTO(buf_done) struct buf text = BUF(4096);
+	struct error err = {0};
+
+	return file_read(AT_FDCWD, "/proc/net/if_inet6", &text, &err) == 0 &&
+	       strstr(buf_text(&text), "fd610000000000000000000000000007 02 80 00 82     eth0") &&
+	       !strstr(buf_text(&text), "fe80") &&
+	       option_is("/proc/sys/net/ipv6/conf/eth0/accept_ra", "0\n") &&
+	       option_is("/proc/sys/net/ipv6/conf/eth0/accept_redirects", "0\n") &&
+	       option_is("/proc/sys/net/ipv6/conf/eth0/forwarding", "0\n");
+}
+
 /* For real, in a child: the link goes with the child's namespace. */
 TEST(a_new_namespace_has_loopback_and_its_link)
 {
@@ -96,6 +136,8 @@ TEST(a_new_namespace_has_loopback_and_its_link)
 	pid_t pid;
 
 	agent.has_ipv6 = access("/proc/sys/net/ipv6", F_OK) == 0;
+	if (agent.has_ipv6)
+		memcpy(agent.address6, (const uint8_t[16]){0xfd, 0x61, [15] = 7}, 16);
 
 	if (geteuid() != 0) {
 		print_message("needs root\n");
@@ -115,7 +157,9 @@ TEST(a_new_namespace_has_loopback_and_its_link)
 		}
 		(void)!write(told[1], "", 1);
 		(void)!read(may_end[0], &byte, 1);
-		_exit(access("/proc/sys/net/ipv4/conf/eth0", F_OK) == 0 ? 0 : 2);
+		if (access("/proc/sys/net/ipv4/conf/eth0", F_OK) < 0)
+			_exit(2);
+		_exit(!agent.has_ipv6 || ipv6_is_fixed() ? 0 : 3);
 	}
 	(void)close(told[1]);
 	assert_int_equal(read(told[0], &byte, 1), 1); /* nothing: the child has failed */
@@ -127,14 +171,6 @@ TEST(a_new_namespace_has_loopback_and_its_link)
 	assert_int_equal(status, 0);
 	(void)close(told[0]);
 	(void)close(may_end[0]);
-}
-
-static bool option_is(const char *path, const char *wanted)
-{
-	AUTO(buf_done) struct buf text = BUF(64);
-	struct error err = {0};
-
-	return file_read(AT_FDCWD, path, &text, &err) == 0 && strcmp(buf_text(&text), wanted) == 0;
 }
 
 /* In a child, whose namespaces end with it. */
@@ -168,6 +204,7 @@ TEST(one_proc_reaches_the_options_of_whichever_namespace_is_entered)
 int main(void)
 {
 	return RUN(CASE(the_two_batches_hold_what_a_link_needs),
+	           CASE(a_link_with_ipv6_has_fixed_ends_for_it_too),
 	           CASE(both_ends_of_a_link_have_one_queue_each_way),
 	           CASE(one_proc_reaches_the_options_of_whichever_namespace_is_entered),
 	           CASE(a_new_namespace_has_loopback_and_its_link));
