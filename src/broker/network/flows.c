@@ -21,10 +21,10 @@
 /* Of CTA_FILTER_ORIG_FLAGS; the kernel's headers do not name it. */
 #define FILTER_SOURCE_ADDRESS 1u
 
-static const struct nfgenmsg family = {.nfgen_family = AF_INET, .version = NFNETLINK_V0};
-
 struct forgetting {
-	uint32_t from; /* 0 = any */
+	struct nfgenmsg family;
+	uint32_t from;                /* 0 = any */
+	const struct address6 *from6; /* NULL = any */
 	flow_is_over *is_over;
 	const void *context;
 	int list_fd, forget_fd;
@@ -60,9 +60,11 @@ static void add_filter(struct buf *out, uint32_t from)
 static int request_dump(const struct forgetting *f, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(256);
-	size_t begin = netlink_begin(&text, message_type(IPCTNL_MSG_CT_GET), NLM_F_DUMP, &family,
-	                             sizeof(family));
+	size_t begin = netlink_begin(&text, message_type(IPCTNL_MSG_CT_GET), NLM_F_DUMP, &f->family,
+	                             sizeof(f->family));
 
+	/* For IPv6 the kernel (seen in 6.18) compares the wrong way round, and returns all others.
+	 */
 	if (f->from != 0)
 		add_filter(&text, f->from);
 	netlink_end(&text, begin);
@@ -82,19 +84,46 @@ static bool read_address(struct span tuple, uint16_t type, uint32_t *ret)
 	return true;
 }
 
-static bool read_flow(struct span attributes, struct flow *ret)
+static bool read_address6(struct span tuple, uint16_t type, struct address6 *ret)
+{
+	struct span found = netlink_find(netlink_find(tuple, CTA_TUPLE_IP), type);
+
+	if (found.size != sizeof(*ret))
+		return false;
+	memcpy(ret, found.data, sizeof(*ret));
+	return true;
+}
+
+static bool read_addresses(const struct forgetting *f, struct span attributes, struct flow *ret)
 {
 	struct span there = netlink_find(attributes, CTA_TUPLE_ORIG);
 	struct span back = netlink_find(attributes, CTA_TUPLE_REPLY);
-	struct span protocol = netlink_find(netlink_find(there, CTA_TUPLE_PROTO), CTA_PROTO_NUM);
 
-	if (protocol.size != sizeof(ret->protocol) ||
-	    !read_address(there, CTA_IP_V4_SRC, &ret->from) ||
-	    !read_address(there, CTA_IP_V4_DST, &ret->to) ||
-	    !read_address(back, CTA_IP_V4_SRC, &ret->answers_of))
+	if (f->family.nfgen_family == AF_INET6)
+		return read_address6(there, CTA_IP_V6_SRC, &ret->from6) &&
+		       read_address6(there, CTA_IP_V6_DST, &ret->to6);
+	return read_address(there, CTA_IP_V4_SRC, &ret->from) &&
+	       read_address(there, CTA_IP_V4_DST, &ret->to) &&
+	       read_address(back, CTA_IP_V4_SRC, &ret->answers_of);
+}
+
+static bool read_flow(const struct forgetting *f, struct span attributes, struct flow *ret)
+{
+	struct span there = netlink_find(attributes, CTA_TUPLE_ORIG);
+	struct span protocol = netlink_find(netlink_find(there, CTA_TUPLE_PROTO), CTA_PROTO_NUM);
+	struct flow flow = {.from = 0};
+
+	if (protocol.size != sizeof(flow.protocol) || !read_addresses(f, attributes, &flow))
 		return false;
-	ret->protocol = (uint8_t)protocol.data[0];
+	flow.protocol = (uint8_t)protocol.data[0];
+	*ret = flow;
 	return true;
+}
+
+static bool is_of_other(const struct forgetting *f, const struct flow *flow)
+{
+	return (f->from != 0 && flow->from != f->from) ||
+	       (f->from6 && !address6_is_same(&flow->from6, f->from6));
 }
 
 /* An entry that has ended meanwhile is fine. */
@@ -118,11 +147,11 @@ static int consider_flow(struct forgetting *f, struct span attributes, struct er
 	struct flow flow;
 	size_t begin;
 
-	if (!read_flow(attributes, &flow) || (f->from != 0 && flow.from != f->from) ||
+	if (!read_flow(f, attributes, &flow) || is_of_other(f, &flow) ||
 	    !f->is_over(f->context, &flow))
 		return 0;
-	begin = netlink_begin(f->batch, message_type(IPCTNL_MSG_CT_DELETE), 0, &family,
-	                      sizeof(family));
+	begin = netlink_begin(f->batch, message_type(IPCTNL_MSG_CT_DELETE), 0, &f->family,
+	                      sizeof(f->family));
 	for (size_t i = 0; i < COUNT_OF(names); i++) {
 		struct span one = netlink_find(attributes, names[i] & NLA_TYPE_MASK);
 
@@ -137,7 +166,7 @@ static int consider_flow(struct forgetting *f, struct span attributes, struct er
 static int take_datagram(struct forgetting *f, struct nlmsghdr *head, size_t size,
                          bool *ret_is_whole, struct error *err)
 {
-	const size_t fixed = NLMSG_LENGTH(sizeof(family));
+	const size_t fixed = NLMSG_LENGTH(sizeof(f->family));
 
 	for (unsigned left = (unsigned)size; NLMSG_OK(head, left); head = NLMSG_NEXT(head, left)) {
 		if (head->nlmsg_flags & NLM_F_DUMP_INTR)
@@ -177,24 +206,44 @@ static int delete_listed(struct forgetting *f, bool *ret_is_whole, struct error 
 	return more < 0 ? -1 : delete_batch(f, err);
 }
 
-int network_flows_forget(uint32_t from, flow_is_over *is_over, const void *context,
-                         struct error *err)
+static int forget_flows(struct forgetting *f, struct error *err)
 {
 	AUTO(buf_done) struct buf batch = BUF(BATCH_MAX);
 	AUTO_CLOSE int list_fd = -1, forget_fd = -1;
-	struct forgetting f = {
-	        .from = from, .is_over = is_over, .context = context, .batch = &batch};
 	bool is_whole = false;
 	int result = 0;
 
 	if (netlink_open_socket(NETLINK_NETFILTER, 0, &list_fd, err) < 0 ||
 	    netlink_open_socket(NETLINK_NETFILTER, 0, &forget_fd, err) < 0)
 		return -1;
-	f.list_fd = list_fd;
-	f.forget_fd = forget_fd;
+	f->batch = &batch;
+	f->list_fd = list_fd;
+	f->forget_fd = forget_fd;
 	for (unsigned i = 0; i < TIMES_MAX && result == 0 && !is_whole; i++)
-		result = delete_listed(&f, &is_whole, err);
+		result = delete_listed(f, &is_whole, err);
 	return result;
+}
+
+int network_flows_forget(uint32_t from, flow_is_over *is_over, const void *context,
+                         struct error *err)
+{
+	struct forgetting f = {.family = {.nfgen_family = AF_INET, .version = NFNETLINK_V0},
+	                       .from = from,
+	                       .is_over = is_over,
+	                       .context = context};
+
+	return forget_flows(&f, err);
+}
+
+int network_flows_forget6(const struct address6 *from, flow_is_over *is_over, const void *context,
+                          struct error *err)
+{
+	struct forgetting f = {.family = {.nfgen_family = AF_INET6, .version = NFNETLINK_V0},
+	                       .from6 = from,
+	                       .is_over = is_over,
+	                       .context = context};
+
+	return forget_flows(&f, err);
 }
 
 struct ended_slots {
@@ -211,10 +260,20 @@ static bool is_of_ended(const void *context, const struct flow *flow)
 	       (e->slots[slot / 8] >> slot % 8 & 1);
 }
 
+static bool is_of_ended6(const void *context, const struct flow *flow)
+{
+	const struct ended_slots *e = context;
+	uint32_t slot;
+
+	return network_slot_of6(e->network, &flow->from6, &slot) &&
+	       (e->slots[slot / 8] >> slot % 8 & 1);
+}
+
 int network_flows_end(const struct host_network *n, const uint32_t *slots, size_t count,
                       struct error *err)
 {
 	struct ended_slots e = {.network = n};
+	struct address6 one6;
 	uint32_t one = 0;
 
 	if (count == 0)
@@ -224,5 +283,10 @@ int network_flows_end(const struct host_network *n, const uint32_t *slots, size_
 	/* For several slots, one walk over all entries is quicker than one for each. */
 	if (count == 1 && network_address(n, slots[0], &one, err) < 0)
 		return -1;
-	return network_flows_forget(one, is_of_ended, &e, err);
+	if (network_flows_forget(one, is_of_ended, &e, err) < 0)
+		return -1;
+	if (!n->ipv6)
+		return 0;
+	network_address6(n, slots[0], &one6);
+	return network_flows_forget6(count == 1 ? &one6 : NULL, is_of_ended6, &e, err);
 }

@@ -11,13 +11,15 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "sandbox/egress.h"
 
 struct host_network;
 
 struct flow {
-	uint32_t from, to;   /* of its first packet; host byte order */
-	uint32_t answers_of; /* the address that answers; differs from `to` when the flow was
-	                        redirected */
+	uint32_t from, to;          /* of its first packet; host byte order */
+	uint32_t answers_of;        /* the address that answers; differs from `to` when the flow was
+	                               redirected */
+	struct address6 from6, to6; /* of a flow of IPv6, whose other addresses are 0 */
 	uint8_t protocol;
 };
 /* Whether the flow stays redirected as long as it sends, whatever the rules say by then. Never true
@@ -29,6 +31,9 @@ bool network_flow_is_led(const struct flow *flow);
 typedef bool flow_is_over(const void *context, const struct flow *flow);
 MUST_CHECK int network_flows_forget(uint32_t from, flow_is_over *is_over, const void *context,
                                     struct error *err);
+/* The same for flows of IPv6; NULL: of all addresses. */
+MUST_CHECK int network_flows_forget6(const struct address6 *from, flow_is_over *is_over,
+                                     const void *context, struct error *err);
 /* Deletes all entries of slots whose sandboxes are dead, before their addresses are reused. */
 MUST_CHECK int network_flows_end(const struct host_network *n, const uint32_t *slots, size_t count,
                                  struct error *err);

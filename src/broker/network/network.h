@@ -2,10 +2,11 @@
 /* broker/network/network.h — the network of sandboxes: addresses and settings.
  *
  * A sandbox with internet has one veth pair: `eth0` inside with an address of its own (/32) and a
- * route by way of 169.254.1.1, `atollSLOT` outside with a route to that address (link.h). Both ends
- * have fixed neighbour entries, so that nothing is looked up and nothing can be spoofed. There is
- * no bridge. The namespace belongs to the host's user namespace: root inside has no power over it.
- */
+ * route by way of 169.254.1.1, `atollSLOT` outside with a route to that address (link.h). Where the
+ * host has IPv6 (uplink6.h) there is an IPv6 address, too (/128), and a route by way of fe80::1.
+ * Both ends have fixed neighbour entries, so that nothing is looked up and nothing can be spoofed.
+ * There is no bridge. The namespace belongs to the host's user namespace: root inside has no power
+ * over it. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,6 +15,7 @@
 #include "base/error.h"
 #include "isolation/ids.h"
 #include "sandbox/egress.h"
+#include "sandbox/egress_ipv6.h"
 
 #define NETWORK_NAMESERVERS_MAX 3
 #define NETWORK_LINK_SIZE 16
@@ -30,6 +32,9 @@ struct host_network {
 	struct network_range subnet;
 	struct network_range allow[NETWORK_ALLOW_MAX];
 	unsigned allow_count;
+	struct egress_range6 allow6[NETWORK_ALLOW_MAX];
+	unsigned allow6_count;
+	struct egress_range6 subnet6; /* an option */
 	uint32_t nameservers[NETWORK_NAMESERVERS_MAX];
 	unsigned nameserver_count;
 	char resolv_conf[256];
@@ -40,19 +45,29 @@ struct host_network {
 	/* All that sandboxes send leaves through the gateway for names, which has an upstream
 	 * proxy: nothing is forwarded. */
 	bool is_proxied;
-	bool has_ipv6;   /* the host's kernel */
-	bool has_uplink; /* a default route; without it links are made and lead nowhere */
-	bool usable;     /* false: only blocked sandboxes; `problem` says why */
+	bool has_ipv6;    /* the host's kernel */
+	bool wants_ipv6;  /* an option: sandboxes have IPv6 where the host has it */
+	bool ipv6;        /* sandboxes have it */
+	bool forces_ipv6; /* the host does not forward IPv6, but these links do */
+	bool has_uplink;  /* a default route; without it links are made and lead nowhere */
+	bool usable;      /* false: only blocked sandboxes; `problem` says why */
 	struct error problem;
 };
 
 /* "10.213.0.0/16"; a bare address is a /32. Refuses bits behind the prefix. */
 MUST_CHECK int network_range_parse(const char *text, struct network_range *ret, struct error *err);
-/* Adds the ranges of a comma list, which may be empty, to n->allow. */
+/* Adds the ranges of a comma list, which may be empty, to n->allow and n->allow6. */
 MUST_CHECK int network_allow_parse(struct host_network *n, const char *text, struct error *err);
 /* The address of a slot's sandbox; ERROR_LIMIT when the subnet is too small. */
 MUST_CHECK int network_address(const struct host_network *n, uint32_t slot, uint32_t *ret,
                                struct error *err);
 /* The slot that has this address; false when none has. */
 bool network_slot_of(const struct host_network *n, uint32_t address, uint32_t *ret);
+/* The same for IPv6. */
+void network_address6(const struct host_network *n, uint32_t slot, struct address6 *ret);
+bool network_slot_of6(const struct host_network *n, const struct address6 *address, uint32_t *ret);
+/* A range of private IPv6 addresses with room for all slots: in fc00::/7, /48 to /96, and without
+ * bits behind its prefix. */
+MUST_CHECK int network_subnet6_parse(const char *text, struct egress_range6 *ret,
+                                     struct error *err);
 void network_link_name(uint32_t slot, char out[NETWORK_LINK_SIZE]);

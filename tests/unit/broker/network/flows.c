@@ -113,6 +113,41 @@ TEST(the_flows_of_dead_ones_end_and_those_beside_them_go_on)
 	assert_int_equal(flows_of(TO).count, 1);
 }
 
+static unsigned flows_of6(const struct address6 *from)
+{
+	struct error err = {0};
+	struct seen seen = {0, 0};
+
+	assert_int_equal(network_flows_forget6(from, note, &seen, &err), 0);
+	return seen.count;
+}
+
+/* All of them come from ::1. */
+TEST(flows_of_ipv6_are_forgotten_by_their_address)
+{
+	const struct sockaddr_in6 to = {
+	        .sin6_family = AF_INET6, .sin6_port = htons(9), .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+	const struct address6 own = {{[15] = 1}}, other = {{[15] = 2}};
+	struct error err = {0};
+
+	if (cannot())
+		skip();
+	enter_namespace();
+	for (unsigned i = 0; i < 2; i++) {
+		AUTO_CLOSE int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+		assert_int_equal(sendto(fd, "x", 1, 0, (const struct sockaddr *)&to, sizeof(to)),
+		                 1);
+	}
+	send_to(FROM, TO, 9);
+	assert_int_equal(flows_of6(&own), 2);
+	assert_int_equal(flows_of6(&other), 0);
+	assert_int_equal(flows_of6(NULL), 2);
+	assert_int_equal(network_flows_forget6(&own, is_any, NULL, &err), 0);
+	assert_int_equal(flows_of6(NULL), 0);
+	assert_int_equal(flows_of(FROM).count, 1);
+}
+
 TEST(who_may_not_is_told_so)
 {
 	uid_t user = geteuid();
@@ -131,6 +166,7 @@ int main(void)
 	(void)signal(SIGPIPE, SIG_IGN);
 	return RUN(CASE(who_may_not_is_told_so),
 	           CASE(the_flows_of_one_address_are_forgotten_and_no_other_s),
+	           CASE(flows_of_ipv6_are_forgotten_by_their_address),
 	           CASE(who_answers_for_what_is_led_elsewhere_is_another_one),
 	           CASE(the_flows_of_dead_ones_end_and_those_beside_them_go_on),
 	           CASE(more_flows_than_are_listed_at_once_are_all_forgotten));
