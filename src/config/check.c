@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "config/mask.h"
+#include "sandbox/egress_ipv6.h"
 #include "sandbox/preview.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/upstream.h"
@@ -14,6 +15,8 @@
 /* From 8 to 28: a network of 12 usable addresses is the smallest useful one. */
 #define SUBNET_PREFIX_MIN 8
 #define NAMESERVERS_MAX 3
+#define IPV6_SUBNET_PREFIX_MIN 48
+#define IPV6_SUBNET_PREFIX_MAX 96
 #define SUBNET_PREFIX_MAX 28
 
 struct config_network {
@@ -117,6 +120,27 @@ int check_subnet(const char *value, struct error *err)
 	return 0;
 }
 
+int check_ipv6_subnet(const char *value, struct error *err)
+{
+	struct config_network network;
+
+	if (!parse_network(span_of(value), &network) || network.family != AF_INET6 ||
+	    network.prefix < IPV6_SUBNET_PREFIX_MIN || network.prefix > IPV6_SUBNET_PREFIX_MAX ||
+	    (network.address[0] & 0xfe) != 0xfc)
+		return FAIL(err, ERROR_INVALID,
+		            "expected an IPv6 network in fc00::/7 from /%d to /%d such as "
+		            "fd61:746f:6c6c::/64",
+		            IPV6_SUBNET_PREFIX_MIN, IPV6_SUBNET_PREFIX_MAX);
+	return 0;
+}
+
+static bool may_open(struct span text)
+{
+	struct egress_range6 range;
+
+	return !egress_range6_parse(text, &range) || egress_range6_may_open(&range);
+}
+
 int check_network_proxy(const char *value, struct error *err)
 {
 	struct upstream_proxy ignored;
@@ -135,6 +159,10 @@ int check_networks(const char *value, struct error *err)
 			return FAIL(err, ERROR_INVALID,
 			            "expected networks such as 10.1.0.0/16,fd00::/8, without bits "
 			            "after the prefix");
+		if (!may_open(span_trim(part)))
+			return FAIL(err, ERROR_INVALID,
+			            "IPv6 networks are opened in fc00::/7, and in 2000::/3 without "
+			            "6to4 and Teredo");
 	}
 	return 0;
 }

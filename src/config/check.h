@@ -11,9 +11,12 @@ MUST_CHECK int check_tls_listen(const char *value, struct error *err);
 /* An IPv4 network that is large enough for sandboxes: "10.213.0.0/16", no bits set after the
  * prefix. */
 MUST_CHECK int check_subnet(const char *value, struct error *err);
-/* Networks separated by commas, IPv4 or IPv6; may be empty. */
+/* A network in fc00::/7 with room for all sandboxes, no bits set after the prefix. */
+MUST_CHECK int check_ipv6_subnet(const char *value, struct error *err);
 /* "http://HOST:PORT", or "". */
 MUST_CHECK int check_network_proxy(const char *value, struct error *err);
+/* Networks separated by commas, IPv4 or IPv6 (of those, what egress_range6_may_open allows); may be
+ * empty. */
 MUST_CHECK int check_networks(const char *value, struct error *err);
 /* One to three IPv4 addresses separated by commas; may be empty. */
 MUST_CHECK int check_nameservers(const char *value, struct error *err);

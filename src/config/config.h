@@ -163,9 +163,9 @@ struct config {
 	int64_t io_mbps;        /* 0 = no limit */
 	int64_t cells;          /* prewarmed sandboxes per kind of network */
 	int64_t pool_automatic, pool_max;
-	const char *network_subnet;      /* "10.213.0.0/16"; each sandbox has one address */
-	const char *network_allow;       /* CIDRs */
-	const char *network_nameservers; /* "" = the host's */
+	const char *network_subnet; /* "10.213.0.0/16"; each sandbox has one address */
+	const char *network_allow, *network_ipv6_subnet;      /* CIDRs */
+	const char *network_ipv6, *network_nameservers;       /* "auto" or "off"; "" = the host's */
 	const char *network_proxy, *network_proxy_login_file; /* "" = none */
 	const char *region;
 

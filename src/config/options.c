@@ -28,6 +28,7 @@ const char *const config_accelerators[] = {"auto", "kvm", "tcg", NULL};
 const char *const config_vmms[] = {"qemu", NULL};
 static const char *const log_levels[] = {"error", "warning", "info", "debug", NULL};
 static const char *const log_formats[] = {"text", "json", NULL};
+static const char *const ipv6_modes[] = {"auto", "off", NULL};
 static const char *const on_off[] = {"off", "on", NULL};
 static const char *const disk_quotas[] = {"off", "on", "auto", "project", "image", NULL};
 
@@ -649,6 +650,14 @@ const struct config_option config_options[] = {
         TEXT_OPTION("network_allow", network_allow, .initial = "", .check = check_networks,
                     .about = "networks inside the blocked private ranges that sandboxes may reach, "
                              "separated by commas"),
+        TEXT_OPTION("network_ipv6", network_ipv6, .initial = "auto", .choices = ipv6_modes,
+                    .about =
+                            "auto = sandboxes with internet have IPv6 where the host has a default "
+                            "route of IPv6, forwards it, and there is no network_proxy; off = "
+                            "they have it on loopback only"),
+        TEXT_OPTION("network_ipv6_subnet", network_ipv6_subnet, .initial = "fd61:746f:6c6c::/64",
+                    .check = check_ipv6_subnet,
+                    .about = "IPv6 network of the sandboxes' addresses, in fc00::/7"),
         TEXT_OPTION("network_nameservers", network_nameservers, .initial = "",
                     .check = check_nameservers,
                     .about = "IPv4 addresses of the nameservers that resolve host names of network "

@@ -122,6 +122,10 @@ static int prepare_broker(struct supervisor *s, struct error *err)
 	*at++ = config->network_subnet;
 	*at++ = "--allow";
 	*at++ = config->network_allow;
+	*at++ = "--subnet6";
+	*at++ = config->network_ipv6_subnet;
+	*at++ = "--ipv6";
+	*at++ = strcmp(config->network_ipv6, "auto") == 0 ? "on" : "off";
 	*at++ = "--disk-quota";
 	*at++ = config->disk_quota;
 	*at++ = "--disk-watch";

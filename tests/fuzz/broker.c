@@ -10,6 +10,7 @@
 #include "broker/network/egress.h"
 #include "broker/network/firewall.h"
 #include "broker/network/network.h"
+#include "broker/network/uplink6.h"
 #include "broker/sandbox/run_state.h"
 #include "broker/sandbox/sandbox.h"
 #include "broker/server/requests.h"
@@ -38,6 +39,7 @@ static void read_rules(const char *text)
 	struct host_network n = {.subnet = {0x0ad50000, 16}};
 	const struct network_ruled ruled = {.sandbox = "fuzz", .egress = text};
 	struct egress_ranges denied;
+	struct egress_ranges6 denied6;
 	struct error err = {0};
 
 	network_egress_find(span_of(text), ignore_slot, NULL);
@@ -47,6 +49,14 @@ static void read_rules(const char *text)
 	for (size_t i = 0; i < denied.count; i++) {
 		assert(denied.items[i].first <= denied.items[i].last);
 		assert(i == 0 || (uint64_t)denied.items[i - 1].last + 1 < denied.items[i].first);
+	}
+	assert(sandbox_egress_denied6(text, &denied6, &err) == 0);
+	assert(denied6.count <= SANDBOX_EGRESS_RANGES_MAX);
+	for (size_t i = 0; i < denied6.count; i++) {
+		assert(memcmp(&denied6.items[i].first, &denied6.items[i].last,
+		              sizeof(struct address6)) <= 0);
+		assert(i == 0 || memcmp(&denied6.items[i - 1].last, &denied6.items[i].first,
+		                        sizeof(struct address6)) < 0);
 	}
 	n.gateway = &(struct network_gateway){1, 2, 3};
 	n.log_group = 21000;
@@ -60,12 +70,16 @@ static void read_texts(const char *text)
 	struct network_range range;
 	struct error err = {0};
 	struct sandbox sandbox = {.slot = 0};
+	struct span routes = span_of(text), name;
 	char boot_id[64];
 
 	(void)!run_state_parse(&sandbox, text, boot_id, &err);
 	(void)!network_range_parse(text, &range, &err);
 	(void)!network_allow_parse(&n, text, &err);
+	(void)!network_subnet6_parse(text, &n.subnet6, &err);
 	network_nameservers_parse(&n, span_of(text));
+	while (network_next_uplink6(&routes, &name))
+		assert(name.size > 0 && name.size < 16);
 	read_rules(text);
 }
 

@@ -30,10 +30,12 @@ int host_network_open(struct host *host, struct error *err)
 	struct host_network *n = host->network;
 
 	if (network_range_parse(host->options->subnet, &n->subnet, err) < 0 ||
+	    network_subnet6_parse(host->options->subnet6, &n->subnet6, err) < 0 ||
 	    network_allow_parse(n, host->options->allow, err) < 0)
 		return -1;
 	n->gateway = &host->options->gateway;
 	n->is_proxied = host->options->proxied;
+	n->wants_ipv6 = host->options->ipv6;
 	n->log_group = host->options->log_group;
 	n->names_fd = host->folders[FOLDER_RUN_NAMES];
 	network_run_nft_by(&(const struct network_nft_runner){start_nft, reap_nft, host});

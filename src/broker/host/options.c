@@ -16,6 +16,8 @@ enum option_letter {
 	OPTION_POOL_MAX,
 	OPTION_SUBNET,
 	OPTION_ALLOW,
+	OPTION_SUBNET6,
+	OPTION_IPV6,
 	OPTION_IO_MBPS,
 	OPTION_GATEWAY,
 	OPTION_LOG_GROUP,
@@ -39,6 +41,8 @@ static const struct option options[] = {
         {"pool-max", required_argument, NULL, OPTION_POOL_MAX},
         {"subnet", required_argument, NULL, OPTION_SUBNET},
         {"allow", required_argument, NULL, OPTION_ALLOW},
+        {"subnet6", required_argument, NULL, OPTION_SUBNET6},
+        {"ipv6", required_argument, NULL, OPTION_IPV6},
         {"io-mbps", required_argument, NULL, OPTION_IO_MBPS},
         {"gateway", required_argument, NULL, OPTION_GATEWAY},
         {"log-group", required_argument, NULL, OPTION_LOG_GROUP},
@@ -133,6 +137,11 @@ static int set_option(struct broker_options *o, int letter, const char *value, s
 	case OPTION_ALLOW:
 		o->allow = value;
 		return 0;
+	case OPTION_SUBNET6:
+		o->subnet6 = value;
+		return 0;
+	case OPTION_IPV6:
+		return set_switch(value, &o->ipv6, err);
 	case OPTION_IO_MBPS:
 		return set_number(value, IO_MBPS_MAX, &o->io_mbps, err);
 	case OPTION_GATEWAY:
@@ -162,6 +171,7 @@ int broker_options_parse(struct broker_options *ret, int argc, char **argv, stru
 {
 	struct broker_options o = {.subnet = "10.213.0.0/16",
 	                           .allow = "",
+	                           .subnet6 = "fd61:746f:6c6c::/64",
 	                           .cells = 4,
 	                           .orphans_keep_s = 86400,
 	                           .pool_automatic = 4,

@@ -37,6 +37,8 @@ struct broker_options {
 	unsigned orphan_timeout_s; /* a sandbox without a broker ends after this time; 0: never */
 	unsigned orphans_keep_s;   /* how long the trash keeps layers that no stack names */
 	const char *subnet, *allow;
+	const char *subnet6; /* of the IPv6 addresses of sandboxes */
+	bool ipv6;           /* sandboxes have IPv6 where the host has it */
 	struct network_gateway gateway;
 	bool proxied;       /* all leaves through the gateway, which has an upstream proxy */
 	unsigned log_group; /* of the kernel's packet log; 0: decisions about addresses are not told

@@ -49,6 +49,23 @@ static const char frame[] =
         "add rule inet atoll egress_forward meta nfproto ipv4 iifname vmap @egress\n"
         "add rule inet atoll egress_input meta nfproto ipv4 iifname vmap @egress\n";
 
+/* Chains of their own: an older Atoll on this host may load its frame, which is for IPv4. Every
+ * refused connection ends at once, so that clients try IPv4. */
+static const char frame6[] =
+        "add chain inet atoll egress_denied6\n"
+        "flush chain inet atoll egress_denied6\n"
+        "add rule inet atoll egress_denied6 meta l4proto tcp reject with tcp reset\n"
+        "add rule inet atoll egress_denied6 reject with icmpx type admin-prohibited\n"
+        "add chain inet atoll egress_forward6 { type filter hook forward priority -2; }\n"
+        "add chain inet atoll egress_input6 { type filter hook input priority -2; }\n"
+        "flush chain inet atoll egress_forward6\n"
+        "flush chain inet atoll egress_input6\n"
+        /* What a link says to all its neighbours is no connection. */
+        "add rule inet atoll egress_forward6 iifname \"atoll*\" ip6 daddr ff00::/8 drop\n"
+        "add rule inet atoll egress_input6 iifname \"atoll*\" ip6 daddr ff00::/8 drop\n"
+        "add rule inet atoll egress_forward6 meta nfproto ipv6 iifname vmap @egress\n"
+        "add rule inet atoll egress_input6 meta nfproto ipv6 iifname vmap @egress\n";
+
 void network_own_add(struct buf *out, const struct network_own *own, uint32_t slot)
 {
 	char link[NETWORK_LINK_SIZE];
@@ -82,10 +99,31 @@ static void add_denied(struct buf *out, const struct egress_ranges *denied)
 	buf_add_text(out, " }");
 }
 
+static void add_denied6(struct buf *out, const struct egress_ranges6 *denied)
+{
+	buf_add_text(out, "{ ");
+	for (size_t i = 0; i < denied->count; i++) {
+		if (i > 0)
+			buf_add_text(out, ", ");
+		network_add_range6(out, &denied->items[i]);
+	}
+	buf_add_text(out, " }");
+}
+
 struct own_rules {
 	const struct network_ruled *ruled;
 	struct egress_ranges denied; /* by the rules */
+	struct egress_ranges6 denied6;
 };
+
+static int read_own_rules(const struct network_ruled *ruled, struct own_rules *ret,
+                          struct error *err)
+{
+	ret->ruled = ruled;
+	return sandbox_egress_denied(ruled->egress, &ret->denied, err) < 0
+	               ? -1
+	               : sandbox_egress_denied6(ruled->egress, &ret->denied6, err);
+}
 
 /* Tells the log of the kernel of a packet: `sign` and the sandbox's id come back as the prefix. The
  * rate is for each rule, and so for each sandbox. */
@@ -100,18 +138,43 @@ static void add_log(struct buf *out, const struct host_network *n, const char *m
 	         match, sign, ruled->sandbox, n->log_group);
 }
 
+static void add_end(struct buf *out, const char *chain)
+{
+	buf_addf(out,
+	         "add rule inet atoll %s meta nfproto ipv6 goto egress_denied6\n"
+	         "add rule inet atoll %s goto egress_denied\n",
+	         chain, chain);
+}
+
+/* Whether the slot has rules in the kernel, and the gateway has its rules. */
+static bool needs_rules(const struct host_network *n, const struct own_rules *r)
+{
+	return r->denied.count > 0 || r->denied6.count > 0 || n->is_proxied;
+}
+
+static bool needs_gateway(const struct host_network *n, const struct own_rules *r)
+{
+	return n->is_proxied || sandbox_egress_has_names(r->ruled->egress);
+}
+
 /* What the sandbox may not reach is logged, then refused; in the mode "watch" it passes. Nothing
  * passes by the upstream proxy. */
 static void add_refused(struct buf *out, const struct host_network *n, const struct own_rules *r)
 {
 	bool is_watched = sandbox_egress_mode(r->ruled->egress) == EGRESS_WATCH && !n->is_proxied;
-	char chain[64];
+	char chain[64], match[96];
 
 	(void)snprintf(chain, sizeof(chain), "refused%u", r->ruled->slot);
 	buf_addf(out, "add chain inet atoll %s\nflush chain inet atoll %s\n", chain, chain);
+	/* The gateway sees no IPv6: a connection by name would pass it by. */
+	if (is_watched && needs_gateway(n, r)) {
+		(void)snprintf(match, sizeof(match), "%s meta nfproto ipv6", chain);
+		add_log(out, n, match, LOG_DENIED, r->ruled);
+		buf_addf(out, "add rule inet atoll %s goto egress_denied6\n", match);
+	}
 	add_log(out, n, chain, is_watched ? LOG_WATCHED : LOG_DENIED, r->ruled);
 	if (!is_watched)
-		buf_addf(out, "add rule inet atoll %s goto egress_denied\n", chain);
+		add_end(out, chain);
 }
 
 /* Only what leaves the host; what is sent to the host itself has other rules. */
@@ -124,23 +187,19 @@ static void add_allowed(struct buf *out, const struct host_network *n, const str
 	add_log(out, n, match, LOG_ALLOWED, r->ruled);
 }
 
-/* Whether the slot has rules in the kernel, and the gateway has its rules. */
-static bool needs_rules(const struct host_network *n, const struct own_rules *r)
-{
-	return r->denied.count > 0 || n->is_proxied;
-}
-
-static bool needs_gateway(const struct host_network *n, const struct own_rules *r)
-{
-	return n->is_proxied || sandbox_egress_has_names(r->ruled->egress);
-}
-
 /* What the rules deny, and what they do not deny but only the gateway takes. */
 static void add_refusals(struct buf *out, const struct host_network *n, const struct own_rules *r,
                          const struct buf *denied)
 {
+	AUTO(buf_done) struct buf denied6 = BUF(DENIED_MAX);
 	const uint32_t slot = r->ruled->slot;
 	char chain[32];
+
+	if (r->denied6.count > 0) {
+		add_denied6(&denied6, &r->denied6);
+		buf_addf(out, "add rule inet atoll egress%u ip6 daddr %s goto refused%u\n", slot,
+		         buf_text(&denied6), slot);
+	}
 
 	if (r->denied.count > 0)
 		buf_addf(out, "add rule inet atoll egress%u ip daddr %s goto refused%u\n", slot,
@@ -151,7 +210,7 @@ static void add_refusals(struct buf *out, const struct host_network *n, const st
 	}
 	(void)snprintf(chain, sizeof(chain), "egress%u", slot);
 	add_log(out, n, chain, LOG_DIRECT, r->ruled);
-	buf_addf(out, "add rule inet atoll %s goto egress_denied\n", chain);
+	add_end(out, chain);
 }
 
 static int add_rules(struct buf *out, const struct host_network *n, const struct own_rules *r,
@@ -162,6 +221,7 @@ static int add_rules(struct buf *out, const struct host_network *n, const struct
 
 	network_own_add(out, &rules, slot);
 	buf_add_text(out, frame);
+	buf_add_text(out, frame6);
 	buf_addf(out, "flush chain inet atoll egress%u\n", slot);
 	if (!needs_rules(n, r))
 		return 0;
@@ -179,9 +239,9 @@ static int add_rules(struct buf *out, const struct host_network *n, const struct
 int network_egress_rules(struct buf *out, const struct host_network *n,
                          const struct network_ruled *ruled, struct error *err)
 {
-	struct own_rules r = {.ruled = ruled};
+	struct own_rules r;
 
-	if (sandbox_egress_denied(ruled->egress, &r.denied, err) < 0)
+	if (read_own_rules(ruled, &r, err) < 0)
 		return -1;
 	return add_rules(out, n, &r, err);
 }
@@ -222,6 +282,25 @@ static bool flow_is_refused(const void *context, const struct flow *flow)
 	return network_flow_is_led(flow) || (flow->protocol != IPPROTO_TCP && is_denied);
 }
 
+static bool flow_is_refused6(const void *context, const struct flow *flow)
+{
+	return flow->protocol != IPPROTO_TCP && egress_ranges6_have(context, &flow->to6);
+}
+
+static int cut_flows6(const struct host_network *n, uint32_t slot, const char *egress,
+                      struct error *err)
+{
+	struct egress_ranges6 denied;
+	struct address6 address;
+
+	if (!n->ipv6)
+		return 0;
+	if (sandbox_egress_denied6(egress, &denied, err) < 0)
+		return -1;
+	network_address6(n, slot, &address);
+	return network_flows_forget6(&address, flow_is_refused6, &denied, err);
+}
+
 /* A kernel that refuses this forgets silent flows by itself after some minutes, and packets to
  * denied addresses are refused in any case. */
 void network_egress_cut(const struct host_network *n, uint32_t slot, const char *egress)
@@ -230,7 +309,14 @@ void network_egress_cut(const struct host_network *n, uint32_t slot, const char 
 	struct error err = {0};
 	uint32_t address;
 
-	if (!network_was_used(slot, true) || sandbox_egress_mode(egress) == EGRESS_WATCH)
+	if (!network_was_used(slot, true) ||
+	    (sandbox_egress_mode(egress) == EGRESS_WATCH && !sandbox_egress_has_names(egress)))
+		return;
+	if (cut_flows6(n, slot, egress, &err) < 0)
+		log_warning("what goes on by IPv6 from before a change of rules is not ended",
+		            FAILURE(&err));
+	error_clear(&err);
+	if (sandbox_egress_mode(egress) == EGRESS_WATCH)
 		return;
 	if (sandbox_egress_denied(egress, &denied, &err) < 0 ||
 	    network_address(n, slot, &address, &err) < 0 ||
@@ -287,10 +373,10 @@ static int load_rules(struct host_network *n, const struct own_rules *r, struct 
 
 int network_egress_set(struct host_network *n, const struct network_ruled *ruled, struct error *err)
 {
-	struct own_rules r = {.ruled = ruled};
+	struct own_rules r;
 	const uint32_t slot = ruled->slot;
 
-	if (sandbox_egress_denied(ruled->egress, &r.denied, err) < 0)
+	if (read_own_rules(ruled, &r, err) < 0)
 		return -1;
 	if (!needs_rules(n, &r) && !network_egress_is_set(n, slot))
 		return 0;

@@ -14,7 +14,9 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/log.h"
 #include "broker/network/network.h"
+#include "broker/network/uplink6.h"
 #include "wire/task.h"
 
 #define RULES_MAX (64 * 1024)
@@ -28,6 +30,7 @@ static const char declarations[] =
         "add set inet atoll nameservers { type ipv4_addr; }\n"
         "add map inet atoll chunks { type ipv4_addr : verdict; flags interval; }\n"
         "add chain inet atoll from_sandbox\n"
+        "add chain inet atoll from_sandbox6\n"
         "add chain inet atoll forward { type filter hook forward priority -1; }\n"
         "add chain inet atoll after { type nat hook postrouting priority 100; }\n"
         "flush chain inet atoll from_sandbox\n"
@@ -42,6 +45,15 @@ static const char input_rules[] =
         "add set inet atoll nameservers { type ipv4_addr; }\n"
         "add chain inet atoll input { type filter hook input priority -1; }\n"
         "flush chain inet atoll input\n"
+        /* No address of IPv6 of the host is for sandboxes, and nothing that a link could learn
+           from neighbours and routers. */
+        "add rule inet atoll input iifname \"atoll*\" ip6 daddr ff00::/8 drop\n"
+        "add rule inet atoll input iifname \"atoll*\" icmpv6 type { nd-router-solicit, "
+        "nd-router-advert, nd-neighbor-solicit, nd-neighbor-advert, nd-redirect } drop\n"
+        "add rule inet atoll input iifname \"atoll*\" meta nfproto ipv6 meta l4proto tcp reject "
+        "with tcp reset\n"
+        "add rule inet atoll input iifname \"atoll*\" meta nfproto ipv6 reject with icmpv6 type "
+        "admin-prohibited\n"
         /* the host itself is only a router, and its nameserver if it is one */
         "add rule inet atoll input iifname \"atoll*\" ct state established,related accept\n"
         "add rule inet atoll input iifname \"atoll*\" ip daddr @nameservers udp dport 53 accept\n"
@@ -63,6 +75,7 @@ static const char rules[] =
         "add rule inet atoll forward oifname \"atoll*\" ct state established,related accept\n"
         "add rule inet atoll forward oifname \"atoll*\" drop\n"
         "add rule inet atoll forward iifname \"atoll*\" jump from_sandbox\n"
+        "add rule inet atoll from_sandbox meta nfproto ipv6 jump from_sandbox6\n"
         "add rule inet atoll from_sandbox meta nfproto != ipv4 drop\n"
         "add rule inet atoll from_sandbox ip saddr != @sandboxes drop\n"
         "add rule inet atoll from_sandbox ct state established,related accept\n"
@@ -73,6 +86,34 @@ static const char rules[] =
         "admin-prohibited\n"
         "add rule inet atoll from_sandbox accept\n"
         "add rule inet atoll after ip saddr @sandboxes oifname != \"atoll*\" masquerade\n";
+
+/* For servers whose sandboxes have IPv6. Other servers on this host leave these chains and sets as
+ * they are, and the chain from_sandbox6 is empty where no server has loaded this: nothing passes
+ * then. */
+static const char declarations6[] =
+        "add set inet atoll sandboxes6 { type ipv6_addr; flags interval; }\n"
+        "add set inet atoll refused6 { type ipv6_addr; flags interval; }\n"
+        "add map inet atoll chunks6 { type ipv6_addr : verdict; flags interval; }\n"
+        "add chain inet atoll after6 { type nat hook postrouting priority 100; }\n"
+        "flush chain inet atoll from_sandbox6\n"
+        "flush chain inet atoll after6\n"
+        "flush set inet atoll refused6\n";
+
+static const char rules6[] =
+        /* The source address is routed to the link that the packet comes from. */
+        "add rule inet atoll from_sandbox6 fib saddr . iif oif missing drop\n"
+        "add rule inet atoll from_sandbox6 ip6 saddr != @sandboxes6 drop\n"
+        /* A list of further destinations, which programs may set. */
+        "add rule inet atoll from_sandbox6 exthdr rt exists drop\n"
+        "add rule inet atoll from_sandbox6 ip6 saddr vmap @chunks6\n"
+        "add rule inet atoll from_sandbox6 ct state established,related accept\n"
+        /* Clients try IPv4 at once then, and wait for nothing. */
+        "add rule inet atoll from_sandbox6 ip6 daddr @refused6 meta l4proto tcp reject with tcp "
+        "reset\n"
+        "add rule inet atoll from_sandbox6 ip6 daddr @refused6 reject with icmpv6 type "
+        "admin-prohibited\n"
+        "add rule inet atoll from_sandbox6 accept\n"
+        "add rule inet atoll after6 ip6 saddr @sandboxes6 oifname != \"atoll*\" masquerade\n";
 
 void network_add_address(struct buf *out, uint32_t address)
 {
@@ -85,6 +126,28 @@ void network_add_range(struct buf *out, const struct egress_range *range)
 	network_add_address(out, range->first);
 	buf_add_byte(out, '-');
 	network_add_address(out, range->last);
+}
+
+void network_add_range6(struct buf *out, const struct egress_range6 *range)
+{
+	char first[ADDRESS6_TEXT_SIZE], last[ADDRESS6_TEXT_SIZE];
+
+	address6_format(&range->first, first);
+	address6_format(&range->last, last);
+	buf_addf(out, "%s-%s", first, last);
+}
+
+static void add_refused6(struct buf *out)
+{
+	struct egress_range6 range;
+
+	buf_add_text(out, "add element inet atoll refused6 { ");
+	for (size_t i = 0; egress_refused_range6(i, &range); i++) {
+		if (i > 0)
+			buf_add_text(out, ", ");
+		network_add_range6(out, &range);
+	}
+	buf_add_text(out, " }\n");
 }
 
 static void add_refused(struct buf *out)
@@ -132,6 +195,51 @@ static void add_chunk(struct buf *out, const struct host_network *n, uint32_t fi
 	         first_slot);
 }
 
+/* The chunk's sandboxes may have IPv6 from before the option said otherwise: all of it is refused,
+ * what goes on, too. */
+static void stop_chunk6(struct buf *out, uint32_t first_slot)
+{
+	buf_addf(out,
+	         "add chain inet atoll chunk6_%u\nflush chain inet atoll chunk6_%u\n"
+	         "add rule inet atoll chunk6_%u meta l4proto tcp reject with tcp reset\n"
+	         "add rule inet atoll chunk6_%u reject with icmpx type admin-prohibited\n",
+	         first_slot, first_slot, first_slot, first_slot);
+}
+
+static void add_chunk6(struct buf *out, const struct host_network *n, uint32_t first_slot,
+                       uint32_t count)
+{
+	AUTO(buf_done) struct buf range = BUF(2 * ADDRESS6_TEXT_SIZE);
+	struct egress_range6 own;
+
+	network_address6(n, first_slot, &own.first);
+	network_address6(n, first_slot + count - 1, &own.last);
+	network_add_range6(&range, &own);
+	buf_addf(out, "flush chain inet atoll chunk6_%u\n", first_slot);
+	for (unsigned i = 0; i < n->allow6_count; i++) {
+		buf_addf(out, "add rule inet atoll chunk6_%u ip6 daddr ", first_slot);
+		network_add_range6(out, &n->allow6[i]);
+		buf_add_text(out, " accept\n");
+	}
+	buf_addf(out, "add element inet atoll sandboxes6 { %s }\n", buf_text(&range));
+	buf_addf(out, "add element inet atoll chunks6 { %s : jump chunk6_%u }\n", buf_text(&range),
+	         first_slot);
+}
+
+static void add_ipv6(struct buf *out, const struct host_network *n, uint32_t first_slot,
+                     uint32_t count)
+{
+	if (!n->ipv6) {
+		stop_chunk6(out, first_slot);
+		return;
+	}
+	buf_addf(out, "add chain inet atoll chunk6_%u\n", first_slot);
+	buf_add_text(out, declarations6);
+	add_refused6(out);
+	buf_add_text(out, rules6);
+	add_chunk6(out, n, first_slot, count);
+}
+
 void network_input_rules(struct buf *out)
 {
 	buf_add_text(out, input_rules);
@@ -152,6 +260,7 @@ void network_rules(struct buf *out, const struct host_network *n, uint32_t first
 	buf_add_text(out, input_rules);
 	buf_add_text(out, rules);
 	add_chunk(out, n, first_slot, count);
+	add_ipv6(out, n, first_slot, count);
 }
 
 static struct network_nft_runner nft;
@@ -252,8 +361,18 @@ void network_claim(struct host_network *n, uint32_t first_slot, uint32_t count)
 	if (!n->usable)
 		return;
 	network_rules(&script, n, first_slot, count);
-	if (network_nft(buf_span(&script), NULL, &n->problem) < 0)
-		n->usable = false;
+	if (network_nft(buf_span(&script), NULL, &n->problem) == 0)
+		return;
+	if (n->ipv6) {
+		/* A kernel without NAT for IPv6, or without the expression fib. */
+		log_warning("sandboxes have no IPv6: the host's nftables refuse its rules",
+		            FAILURE(&n->problem));
+		error_clear(&n->problem);
+		n->ipv6 = n->wants_ipv6 = false;
+		network_claim(n, first_slot, count);
+		return;
+	}
+	n->usable = false;
 }
 
 void network_forget(void)
@@ -371,4 +490,5 @@ void network_prepare_host(struct host_network *n)
 	find_nameservers(n);
 	n->has_ipv6 = access("/proc/sys/net/ipv6", F_OK) == 0;
 	n->usable = forward_uplinks(&n->has_uplink, &n->problem) == 0;
+	network_prepare_ipv6(n);
 }

@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 
 struct egress_range;
+struct egress_range6;
 struct host_network;
 
 /* Finds nameservers and turns forwarding on; sets n->usable, or n->problem. */
@@ -42,5 +43,6 @@ void network_run_nft_by(const struct network_nft_runner *runner);
 MUST_CHECK int network_nft(struct span script, struct buf *ret_text, struct error *err);
 void network_add_address(struct buf *out, uint32_t address);
 void network_add_range(struct buf *out, const struct egress_range *range);
+void network_add_range6(struct buf *out, const struct egress_range6 *range);
 /* The rules for what sandboxes send to the host itself. */
 void network_input_rules(struct buf *out);

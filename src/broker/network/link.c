@@ -34,6 +34,15 @@ int network_link_answer(uint32_t slot, struct error *err)
 	               : netlink_run(fd, &batch, "give a link its address", err);
 }
 
+int network_link_forward6(uint32_t slot, struct error *err)
+{
+	char path[96];
+
+	(void)snprintf(path, sizeof(path),
+	               "/proc/sys/net/ipv6/conf/" LAUNCH_LINK "/force_forwarding", slot);
+	return file_poke(AT_FDCWD, path, "1", err);
+}
+
 static void change_link(uint32_t slot, uint16_t how, const struct ifinfomsg *link)
 {
 	AUTO(buf_done) struct buf batch = BUF(BATCH_MAX);

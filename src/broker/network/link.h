@@ -9,6 +9,9 @@
 
 /* Gives the link's outer end the address NETWORK_GATEWAY. */
 MUST_CHECK int network_link_answer(uint32_t slot, struct error *err);
+/* Lets the kernel forward IPv6 packets that come from the sandbox, on a host that forwards no
+ * others. */
+MUST_CHECK int network_link_forward6(uint32_t slot, struct error *err);
 /* Does nothing when the link is missing. */
 void network_link_remove(uint32_t slot);
 /* The same, and costs little then: the kernel may not have removed the link of the slot's last

@@ -219,6 +219,19 @@ void guard_begin(struct broker *b)
 		check_table(b);
 }
 
+/* The host may have got IPv6 since, and its kernel may not know all that its rules need. */
+static bool restore_without_ipv6(struct broker *b, struct error *err)
+{
+	struct host_network *n = b->host.network;
+
+	if (!n->ipv6)
+		return false;
+	log_warning("sandboxes have no IPv6: the host's nftables refuse its rules", FAILURE(err));
+	n->ipv6 = n->wants_ipv6 = false;
+	error_clear(err);
+	return restore_rules(b, err) == 0;
+}
+
 /* The rules of every chunk are loaded before a link can be made. */
 void guard_try_again(struct broker *b)
 {
@@ -232,7 +245,7 @@ void guard_try_again(struct broker *b)
 	network_prepare_host(n);
 	if (!n->usable)
 		return;
-	if (restore_rules(b, &err) < 0) {
+	if (restore_rules(b, &err) < 0 && !restore_without_ipv6(b, &err)) {
 		n->usable = false;
 		n->problem = err;
 		return;

@@ -107,6 +107,43 @@ TEST(the_mode_watch_logs_and_refuses_nothing)
 	assert_null(strstr(buf_text(&out), "refused17 goto egress_denied"));
 }
 
+TEST(what_is_denied_of_ipv6_is_refused_in_the_same_chain)
+{
+	AUTO(buf_done) struct buf out = BUF(64 * 1024);
+	const char *text = rules_of(&out, "+1.1.1.1 +2600::1 -0.0.0.0/0");
+
+	assert_non_null(strstr(text, "egress17 ip6 daddr { ::-2600::, 2600::2-ffff:ffff:ffff:ffff:"
+	                             "ffff:ffff:ffff:ffff } goto refused17\n"));
+	buf_reset(&out);
+	text = rules_of(&out, "-2600::/16");
+	assert_non_null(strstr(text, "egress17 ip6 daddr { 2600::-2600:ffff:"));
+	assert_null(strstr(text, "egress17 ip daddr"));
+	assert_non_null(strstr(text, "egress_forward6 meta nfproto ipv6 iifname vmap @egress\n"));
+	assert_non_null(strstr(text, "egress_input6 meta nfproto ipv6 iifname vmap @egress\n"));
+	assert_non_null(strstr(text, "refused17 meta nfproto ipv6 goto egress_denied6\n"));
+}
+
+TEST(with_names_no_mode_lets_ipv6_pass_the_gateway)
+{
+	const struct host_network n = {.subnet = {0x0ad50000, 16},
+	                               .gateway = &(struct network_gateway){4080, 4443, 4053},
+	                               .log_group = 21007};
+	AUTO(buf_done) struct buf out = BUF(64 * 1024);
+	const char *refused, *watched;
+	struct error err = {0};
+
+	assert_int_equal(
+	        network_egress_rules(
+	                &out, &n,
+	                &(struct network_ruled){17, SANDBOX, "+example.com -0.0.0.0/0 ~watch"},
+	                &err),
+	        0);
+	refused = strstr(buf_text(&out), "refused17 meta nfproto ipv6 goto egress_denied6\n");
+	watched = strstr(buf_text(&out), "log prefix \"?" SANDBOX);
+	assert_true(refused && watched && refused < watched);
+	assert_non_null(strstr(buf_text(&out), "egress17 ip6 daddr { ::-ffff:"));
+}
+
 TEST(by_an_upstream_proxy_all_is_led_to_the_gateway_or_refused)
 {
 	static const char *const texts[] = {"", "-9.9.9.9 ~watch", "+1.1.1.1 -0.0.0.0/0",
@@ -121,6 +158,8 @@ TEST(by_an_upstream_proxy_all_is_led_to_the_gateway_or_refused)
 		AUTO(buf_done) struct buf out = BUF(64 * 1024);
 		const char *text, *last = "log prefix \"!" SANDBOX "\" group 21007 snaplen 64 "
 		                          "queue-threshold 1\n"
+		                          "add rule inet atoll egress17 meta nfproto ipv6 goto "
+		                          "egress_denied6\n"
 		                          "add rule inet atoll egress17 goto egress_denied\n";
 
 		assert_int_equal(
@@ -284,6 +323,15 @@ TEST(rules_are_set_replaced_and_removed_in_the_kernel)
 	/* One of them has none any more: that is fine. */
 	assert_int_equal(network_egress_clear(&n, slots, COUNT_OF(slots), &err), 0);
 	assert_int_equal(own_in_kernel(), 0);
+	/* The rules for all sandboxes are loaded again and again, with IPv6 and without. */
+	assert_int_equal(network_subnet6_parse("fd61:746f:6c6c::/64", &n.subnet6, &err), 0);
+	n.subnet = (struct network_range){0x0ad50000, 16};
+	for (unsigned i = 0; i < 4; i++) {
+		n.ipv6 = i % 2 == 0;
+		network_claim(&n, 0, 1024);
+		assert_true(n.usable);
+		assert_int_equal(n.ipv6, i % 2 == 0);
+	}
 }
 
 int main(void)
@@ -295,6 +343,8 @@ int main(void)
 	           CASE(a_slot_with_names_leads_what_is_denied_to_the_gateway),
 	           CASE(what_is_decided_is_told_to_the_log_of_the_kernel),
 	           CASE(the_mode_watch_logs_and_refuses_nothing),
+	           CASE(what_is_denied_of_ipv6_is_refused_in_the_same_chain),
+	           CASE(with_names_no_mode_lets_ipv6_pass_the_gateway),
 	           CASE(by_an_upstream_proxy_all_is_led_to_the_gateway_or_refused),
 	           CASE(a_slot_without_names_has_nothing_of_the_gateway),
 	           CASE(the_longest_rules_fit_into_the_script),

@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "broker/network/firewall.h"
 #include "broker/network/network.h"
+#include "broker/network/uplink6.h"
 #include "unit.h"
 
 static struct host_network some_network(void)
@@ -63,6 +64,44 @@ TEST(a_list_of_allowed_ranges_may_be_empty_but_not_endless)
 		buf_add_text(&many, "10.0.0.0/8,");
 	assert_int_equal(network_allow_parse(&n, buf_text(&many), &err), -1);
 	assert_int_equal(err.code, ERROR_LIMIT);
+}
+
+TEST(allowed_ranges_of_ipv6_are_private_or_global)
+{
+	static const char *const bad[] = {"::/0", "fe80::/10", "64:ff9b::/96", "2002::/16",
+	                                  "::ffff:10.0.0.0/104"};
+	struct host_network n = {.allow_count = 0};
+	struct error err = {0};
+
+	assert_int_equal(network_allow_parse(&n, "10.0.0.0/8, fd12:3456::/32,2600::/32", &err), 0);
+	assert_int_equal(n.allow_count, 1);
+	assert_int_equal(n.allow6_count, 2);
+	for (size_t i = 0; i < COUNT_OF(bad); i++)
+		assert_int_equal(network_allow_parse(&n, bad[i], &err), -1);
+}
+
+TEST(each_slot_has_an_address_of_ipv6)
+{
+	static const char *const bad[] = {"",           "fd00::",    "fd00::/47",  "fd00::/97",
+	                                  "fd00::1/64", "2600::/64", "10.0.0.0/8", "fd00::/64x"};
+	struct host_network n = some_network();
+	char text[ADDRESS6_TEXT_SIZE];
+	struct address6 address;
+	struct error err = {0};
+	uint32_t slot = 7;
+
+	assert_int_equal(network_subnet6_parse("fd61:746f:6c6c::/64", &n.subnet6, &err), 0);
+	network_address6(&n, 0, &address);
+	address6_format(&address, text);
+	assert_string_equal(text, "fd61:746f:6c6c::2");
+	network_address6(&n, 70000 % SLOTS_MAX, &address);
+	assert_true(network_slot_of6(&n, &address, &slot));
+	assert_int_equal(slot, 70000 % SLOTS_MAX);
+	address.bytes[5]++;
+	assert_false(network_slot_of6(&n, &address, &slot));
+	assert_false(network_slot_of6(&n, &n.subnet6.first, &slot));
+	for (size_t i = 0; i < COUNT_OF(bad); i++)
+		assert_int_equal(network_subnet6_parse(bad[i], &n.subnet6, &err), -1);
 }
 
 TEST(each_slot_has_an_address_of_its_own_until_the_subnet_ends)
@@ -136,6 +175,63 @@ TEST(allowed_ranges_are_the_chunks_own)
 	assert_non_null(strstr(text, "10.213.4.2-10.213.8.1 : jump chunk1024"));
 }
 
+TEST(without_ipv6_nothing_of_it_passes)
+{
+	AUTO(buf_done) struct buf out = BUF(64 * 1024);
+	const struct host_network n = some_network();
+	const char *text = rules_of(&out, &n);
+
+	assert_null(strstr(text, "rule inet atoll from_sandbox6"));
+	assert_null(strstr(text, "flush chain inet atoll from_sandbox6"));
+	assert_null(strstr(text, "after6"));
+	assert_non_null(strstr(text, "meta nfproto ipv6 jump from_sandbox6\n"
+	                             "add rule inet atoll from_sandbox meta nfproto != ipv4 drop"));
+	/* Nor of what was made when the option was on. */
+	assert_non_null(strstr(text, "chunk6_1024 reject with icmpx"));
+}
+
+TEST(with_ipv6_only_global_addresses_are_left)
+{
+	AUTO(buf_done) struct buf out = BUF(64 * 1024);
+	struct host_network n = some_network();
+	struct error err = {0};
+	const char *text;
+
+	n.ipv6 = true;
+	assert_int_equal(network_subnet6_parse("fd61:746f:6c6c::/64", &n.subnet6, &err), 0);
+	assert_int_equal(network_allow_parse(&n, "fd12::/16", &err), 0);
+	text = rules_of(&out, &n);
+	assert_false(out.overflowed);
+	assert_non_null(strstr(text, "refused6 { ::-1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff, "));
+	assert_non_null(strstr(text, "fd61:746f:6c6c::402-fd61:746f:6c6c::801 : jump chunk6_1024"));
+	assert_non_null(strstr(text, "chunk6_1024 ip6 daddr fd12::-fd12:ffff:"));
+	/* The source is checked before anything is accepted. */
+	assert_true(strstr(text, "from_sandbox6 fib saddr . iif oif missing drop") <
+	            strstr(text, "from_sandbox6 ct state established,related accept"));
+}
+
+TEST(the_default_routes_of_ipv6_are_found)
+{
+	static const char routes[] =
+	        "fd000000000000000000000000000000 40 00000000000000000000000000000000 00 "
+	        "00000000000000000000000000000000 00000100 00000001 00000000 00000001     eth0\n"
+	        "00000000000000000000000000000000 00 00000000000000000000000000000000 00 "
+	        "fd000000000000000000000000000001 00000400 00000001 00000000 00000003     eth0\n"
+	        "00000000000000000000000000000000 00 00000000000000000000000000000000 00 "
+	        "00000000000000000000000000000000 ffffffff 00000001 00000000 00200200       lo\n"
+	        "00000000000000000000000000000000 00 00000000000000000000000000000000 00 "
+	        "00000000000000000000000000000000 00000400 00000001 00000000 00000201     eth1\n"
+	        "cut\n00000000000000000000000000000000 00 00000000000000000000000000000000 00 "
+	        "fd000000000000000000000000000001 00000400 00000001 00000000 00000003 wwan0\n";
+	struct span rest = {routes, sizeof(routes) - 1}, name;
+
+	assert_true(network_next_uplink6(&rest, &name));
+	assert_true(span_equals_text(name, "eth0"));
+	assert_true(network_next_uplink6(&rest, &name));
+	assert_true(span_equals_text(name, "wwan0"));
+	assert_false(network_next_uplink6(&rest, &name));
+}
+
 TEST(a_subnet_smaller_than_a_chunk_ends_the_range_early)
 {
 	AUTO(buf_done) struct buf out = BUF(64 * 1024);
@@ -155,5 +251,9 @@ int main(void)
 	           CASE(no_more_nameservers_are_taken_than_libc_would),
 	           CASE(private_and_metadata_addresses_are_refused_and_labs_are_not),
 	           CASE(allowed_ranges_are_the_chunks_own),
+	           CASE(allowed_ranges_of_ipv6_are_private_or_global),
+	           CASE(each_slot_has_an_address_of_ipv6), CASE(without_ipv6_nothing_of_it_passes),
+	           CASE(with_ipv6_only_global_addresses_are_left),
+	           CASE(the_default_routes_of_ipv6_are_found),
 	           CASE(a_subnet_smaller_than_a_chunk_ends_the_range_early));
 }

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "broker/network/uplink6.h"
+
+#include <fcntl.h>
+#include <linux/ipv6_route.h>
+#include <linux/route.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "broker/network/network.h"
+
+#define ROUTES_MAX ((size_t)4 << 20)
+#define OPTIONS "/proc/sys/net/ipv6/conf/"
+#define NAME_MAX_SIZE 15
+#define FIELDS 10 /* destination, its bits, source, its bits, next hop, metric, …, flags, name */
+#define FIELD_FLAGS 8
+
+/* Splits at any number of blanks; returns how many fields the line has, at most FIELDS. */
+static unsigned split_fields(struct span line, struct span fields[FIELDS])
+{
+	unsigned count = 0;
+
+	while (line.size > 0 && count < FIELDS) {
+		(void)span_split(&line, ' ', &fields[count]);
+		count += fields[count].size > 0;
+	}
+	return count;
+}
+
+static bool is_zero(struct span digits)
+{
+	for (size_t i = 0; i < digits.size; i++)
+		if (digits.data[i] != '0')
+			return false;
+	return digits.size > 0;
+}
+
+static unsigned long parse_hex(struct span digits)
+{
+	unsigned long number = 0;
+
+	for (size_t i = 0; i < digits.size && i < 8; i++) {
+		int digit = hex_digit_value(digits.data[i]);
+
+		if (digit < 0)
+			return 0;
+		number = number << 4 | (unsigned)digit;
+	}
+	return number;
+}
+
+bool network_next_uplink6(struct span *rest, struct span *ret_name)
+{
+	struct span line, fields[FIELDS];
+
+	while (rest->size > 0) {
+		(void)span_split(rest, '\n', &line);
+		if (split_fields(line, fields) < FIELDS || !is_zero(fields[0]) ||
+		    !is_zero(fields[1]) || !is_zero(fields[3]))
+			continue;
+		/* The kernel lists a route to nowhere, on loopback, where there is no other. */
+		if ((parse_hex(fields[FIELD_FLAGS]) & (RTF_UP | RTF_REJECT)) != RTF_UP ||
+		    span_equals_text(fields[FIELDS - 1], "lo") ||
+		    fields[FIELDS - 1].size > NAME_MAX_SIZE)
+			continue;
+		*ret_name = fields[FIELDS - 1];
+		return true;
+	}
+	return false;
+}
+
+static bool host_forwards(void)
+{
+	AUTO(buf_done) struct buf text = BUF(16);
+	struct error ignored = {0};
+
+	return file_read(AT_FDCWD, OPTIONS "all/forwarding", &text, &ignored) == 0 &&
+	       text.size > 0 && text.data[0] == '1';
+}
+
+static bool force_uplinks(struct span routes)
+{
+	struct error ignored = {0};
+	struct span name;
+
+	while (network_next_uplink6(&routes, &name)) {
+		char path[96];
+
+		(void)snprintf(path, sizeof(path), OPTIONS "%.*s/force_forwarding", (int)name.size,
+		               name.data);
+		if (file_poke(AT_FDCWD, path, "1", &ignored) < 0)
+			return false;
+	}
+	return true;
+}
+
+/* Why sandboxes have no IPv6, or NULL. */
+static const char *find_obstacle(struct host_network *n)
+{
+	AUTO(buf_done) struct buf text = BUF(ROUTES_MAX);
+	struct error ignored = {0};
+	struct span rest, name;
+
+	if (!n->wants_ipv6)
+		return "the option network_ipv6 is off";
+	if (n->is_proxied)
+		return "all connections leave through network_proxy";
+	if (file_read(AT_FDCWD, "/proc/net/ipv6_route", &text, &ignored) < 0)
+		return "the host's kernel has no IPv6";
+	rest = buf_span(&text);
+	if (!network_next_uplink6(&rest, &name))
+		return "the host has no default route of IPv6";
+	n->forces_ipv6 = !host_forwards();
+	if (n->forces_ipv6 && !force_uplinks(buf_span(&text)))
+		return "the host does not forward IPv6, and its kernel cannot for single "
+		       "interfaces: docs/operate/network.md";
+	return NULL;
+}
+
+void network_prepare_ipv6(struct host_network *n)
+{
+	const char *obstacle;
+
+	n->ipv6 = n->forces_ipv6 = false;
+	if (!n->usable)
+		return;
+	obstacle = find_obstacle(n);
+	n->ipv6 = !obstacle;
+	if (obstacle)
+		log_info("sandboxes have no IPv6", TEXT("because", obstacle));
+	else
+		log_info("sandboxes have IPv6",
+		         TEXT("forwarding", n->forces_ipv6 ? "for their links" : "by the host"));
+}

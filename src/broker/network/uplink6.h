@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* broker/network/uplink6.h — whether the host can give sandboxes IPv6. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/bytes.h"
+
+struct host_network;
+
+/* Sets n->ipv6 and n->forces_ipv6: whether the host has a default route of IPv6 and forwards, or
+ * has a kernel (6.17 or later) that forwards for single interfaces. That is turned on for the
+ * interfaces with a default route, because answers arrive there. The option of the whole host is
+ * never changed: it would make a router of the host, which then learns no routes itself. Logs why
+ * sandboxes have no IPv6. */
+void network_prepare_ipv6(struct host_network *n);
+
+/* Moves *rest, which is a text of /proc/net/ipv6_route, behind the next default route of an
+ * interface; false when there is none. */
+bool network_next_uplink6(struct span *rest, struct span *ret_name);
