@@ -211,6 +211,8 @@ int names_run(const struct daemon_options *o, const struct config *config, struc
 	        .reports_fd = o->reports_fd,
 	        .subnet = config->network_subnet,
 	        .allow = config->network_allow,
+	        .subnet6 = strcmp(config->network_ipv6, "auto") == 0 ? config->network_ipv6_subnet
+	                                                             : NULL,
 	        .nameservers =
 	                config->network_nameservers[0] ? config->network_nameservers : nameservers,
 	        .nameserver_port = NAMESERVER_PORT,

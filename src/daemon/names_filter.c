@@ -52,7 +52,10 @@ static int add_rules(scmp_filter_ctx filter, const void *context)
 	const int handover_fd = *(const int *)context;
 	static const scmp_datum_t kinds[] = {SOCK_STREAM, SOCK_DGRAM};
 	const scmp_datum_t flags = SOCK_CLOEXEC | SOCK_NONBLOCK;
-	int result = 0;
+	/* Nameservers are IPv4. */
+	int result = seccomp_rule_add(
+	        filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 3, SCMP_A0(SCMP_CMP_EQ, AF_INET6),
+	        SCMP_A1(SCMP_CMP_MASKED_EQ, ~flags, SOCK_STREAM), SCMP_A2(SCMP_CMP_EQ, 0));
 
 	for (size_t i = 0; i < COUNT_OF(kinds) && result == 0; i++)
 		result = seccomp_rule_add(

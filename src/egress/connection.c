@@ -269,6 +269,7 @@ void egress_send_at_once(int fd)
 static void report_begin(struct egress_connection *c)
 {
 	c->decision.address = c->addresses.items[c->next_address - 1];
+	c->decision.address6 = c->addresses.items6[c->next_address - 1];
 	c->decision.code =
 	        c->decision.verdict == DECISION_WATCHED ? DECISION_HOST_NOT_ALLOWED : DECISION_OK;
 	c->decision.count = 1;
@@ -297,6 +298,7 @@ static void on_token(void *context, UNUSED uint32_t epoll_events)
 static int send_sockets(struct egress_connection *c, struct error *err)
 {
 	struct handover h = {.address = c->addresses.items[c->next_address - 1],
+	                     .address6 = c->addresses.items6[c->next_address - 1],
 	                     .port = port_of(c->protocol)};
 	int pair[2];
 	struct loop_watch_options options = {

@@ -21,6 +21,7 @@
 #define CONNECTIONS_MAX 21000 /* at most three descriptors each */
 #define CONNECTIONS_OF_ONE_MAX 256
 #define CHANGES_SIZE 16384
+#define SOME_ADDRESS6 "2600::" /* for its route */
 
 static void start_connection(struct gateway *g, enum protocol protocol, int fd, uint32_t address)
 {
@@ -131,17 +132,20 @@ static int read_ranges(struct gateway *g, const struct egress_options *o, struct
 
 	if (!egress_range_parse(span_of(o->subnet), &g->subnet))
 		return FAIL(err, ERROR_INVALID, "'%s' is no range of addresses", o->subnet);
+	if (o->subnet6 && !egress_range6_parse(span_of(o->subnet6), &g->subnet6))
+		return FAIL(err, ERROR_INVALID, "'%s' is no range of addresses", o->subnet6);
 	while (rest.size > 0) {
 		struct egress_range range;
 
 		(void)span_split(&rest, ',', &part);
-		/* IPv6 is not supported. */
-		if (!egress_range_parse(span_trim(part), &range))
-			continue;
-		if (g->allow_count == NETWORK_ALLOW_MAX)
+		part = span_trim(part);
+		if (g->allow_count + g->allow6_count == NETWORK_ALLOW_MAX)
 			return FAIL(err, ERROR_LIMIT, "more than %d allowed ranges",
 			            NETWORK_ALLOW_MAX);
-		g->allow[g->allow_count++] = range;
+		if (egress_range_parse(part, &range))
+			g->allow[g->allow_count++] = range;
+		else if (egress_range6_parse(part, &g->allow6[g->allow6_count]))
+			g->allow6_count++;
 	}
 	return 0;
 }
@@ -195,6 +199,16 @@ static int watch_descriptor(struct gateway *g, int fd, loop_on_ready *on_ready,
 	return loop_watch_add(g->loop, &options, ret, err);
 }
 
+/* Whether a name of which only IPv6 addresses are known is of use. */
+static bool has_ipv6(const struct gateway *g, const struct egress_options *o)
+{
+	struct address6 anywhere;
+
+	return o->subnet6 && g->proxy.port == 0 &&
+	       egress_address6_parse(SPAN(SOME_ADDRESS6), &anywhere) &&
+	       route_leads_out6(g->routes_fd, &anywhere);
+}
+
 static int open_gateway(struct gateway *g, const struct egress_options *o, struct error *err)
 {
 	struct loop_watch *ignored;
@@ -208,6 +222,7 @@ static int open_gateway(struct gateway *g, const struct egress_options *o, struc
 	    watch_descriptor(g, g->tls_fd, on_tls, &g->tls_watch, err) < 0 ||
 	    watch_descriptor(g, g->dns_fd, on_question, &ignored, err) < 0)
 		return -1;
+	g->resolver.has_ipv6 = has_ipv6(g, o);
 	return watch_descriptor(g, g->changes_fd, on_changes, &ignored, err);
 }
 

@@ -21,8 +21,11 @@
  * With an upstream proxy, all connections leave through it (upstream.h), and names are judged by
  * the rules of addresses, too: nftables redirects all of a sandbox's connections here then.
  *
+ * A name that has IPv6 addresses only is connected to there, if the host has IPv6. Sandboxes ask
+ * and connect by IPv4 all the same: DNS_PLACEHOLDER stands for such a name.
+ *
  * One process with one thread, started by the supervisor. It sees only that folder, cannot fork,
- * and can only make IPv4 sockets and pairs. It may be killed at any time: its connections end, and
+ * and can only make IP sockets and pairs. It may be killed at any time: its connections end, and
  * new ones wait. */
 #pragma once
 
@@ -37,7 +40,9 @@ struct egress_options {
 	int handover_fd;             /* to the credential proxy (handover.h); -1: there is none */
 	int reports_fd; /* takes decisions (sandbox/decision.h) as datagrams; -1: none */
 	const char *subnet, *allow; /* of the configuration: ranges with commas */
-	const char *nameservers;    /* addresses with commas */
+	const char *subnet6;     /* of the sandboxes' IPv6 addresses; NULL: the host's IPv6 is not
+	                          * used */
+	const char *nameservers; /* addresses with commas */
 	uint16_t nameserver_port;
 	struct upstream_proxy proxy; /* through which all leaves; port 0: none */
 	struct span login;           /* at the proxy, "USER:PASSWORD"; empty: none */

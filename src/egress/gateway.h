@@ -11,6 +11,7 @@
 #include "egress/resolver.h"
 #include "sandbox/decision.h"
 #include "sandbox/egress.h"
+#include "sandbox/egress_ipv6.h"
 #include "sandbox/upstream.h"
 
 #define REFUSALS_TOLD 1024
@@ -37,6 +38,8 @@ struct gateway {
 	struct loop_timer pause; /* before accepting again */
 	struct egress_range subnet, allow[NETWORK_ALLOW_MAX];
 	unsigned allow_count;
+	struct egress_range6 subnet6, allow6[NETWORK_ALLOW_MAX];
+	unsigned allow6_count;
 	struct list connections;
 	unsigned connection_count;
 	struct map guests; /* by name */
@@ -73,6 +76,7 @@ bool rules_leave_address(const struct gateway *g, const struct guest *guest,
                          struct network_decision *d, uint32_t address);
 /* Whether any sandbox may reach this address, apart from its rules. */
 bool gateway_may_reach(const struct gateway *g, uint32_t address);
+bool gateway_may_reach6(const struct gateway *g, const struct address6 *address);
 
 /* Logs a refusal; only the first few of each sandbox. Reports it, too. */
 void gateway_tell(struct gateway *g, const struct guest *guest, struct network_decision *d,

@@ -158,6 +158,17 @@ bool gateway_may_reach(const struct gateway *g, uint32_t address)
 	       route_leads_out(g->routes_fd, address, g->proxy.port != 0);
 }
 
+bool gateway_may_reach6(const struct gateway *g, const struct address6 *address)
+{
+	bool is_given_back = false;
+
+	for (unsigned i = 0; i < g->allow6_count; i++)
+		is_given_back = is_given_back || egress_range6_has(&g->allow6[i], address);
+	return g->resolver.has_ipv6 && !egress_range6_has(&g->subnet6, address) &&
+	       (is_given_back || !egress_is_refused6(address)) &&
+	       route_leads_out6(g->routes_fd, address);
+}
+
 void gateway_tell(struct gateway *g, const struct guest *guest, struct network_decision *d,
                   const char *why)
 {

@@ -21,6 +21,7 @@ struct handover {
 	char sandbox[ID_SIZE + 1];
 	char host[SANDBOX_HOST_NAME_MAX + 1]; /* of the ClientHello, or of the first request */
 	uint32_t address;                     /* of the host; IPv4, host byte order */
+	struct address6 address6;             /* instead of it */
 	uint32_t begun_size;                  /* bytes that were read from the client before */
 	uint16_t port;                        /* HANDOVER_TLS, or HANDOVER_HTTP: no TLS */
 };

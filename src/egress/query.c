@@ -4,7 +4,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define KIND_A 1
 #define KIND_ANY 255
 #define CLASS_IN 1
 #define FLAG_ANSWER 0x8000u
@@ -16,6 +15,7 @@
 #define POINTER 0xc0
 #define POINTER_TO_QUESTION 0xc00cu
 #define ADDRESS_SIZE 4
+#define ADDRESS6_SIZE 16
 
 static bool take_number(struct span *rest, unsigned size, uint32_t *ret)
 {
@@ -119,13 +119,26 @@ bool dns_question_parse(struct span query, struct dns_question *ret)
 
 bool dns_question_is_for_address(const struct dns_question *q)
 {
-	return q->kind == KIND_A || q->kind == KIND_ANY;
+	return q->kind == DNS_KIND_A || q->kind == KIND_ANY;
 }
 
-/* Reads a record; adds its address. */
-static bool take_record(struct span *rest, struct dns_addresses *ret)
+static void add_found(struct dns_addresses *ret, uint32_t kind, struct span data)
 {
-	uint32_t kind, class, ttl_s, size, address;
+	uint32_t address;
+
+	if (kind == DNS_KIND_A && data.size == ADDRESS_SIZE && ret->count < DNS_ADDRESSES_MAX &&
+	    take_number(&data, ADDRESS_SIZE, &address))
+		ret->items[ret->count++] = address;
+	else if (kind == DNS_KIND_AAAA && data.size == ADDRESS6_SIZE &&
+	         ret->count6 < DNS_ADDRESSES_MAX)
+		memcpy(&ret->items6[ret->count6++], data.data, ADDRESS6_SIZE);
+}
+
+/* Reads a record; adds its address if it is one of this kind. */
+static bool take_record(struct span *rest, uint16_t wanted, struct dns_addresses *ret)
+{
+	size_t before = ret->count + ret->count6;
+	uint32_t kind, class, ttl_s, size;
 	struct span data;
 
 	if (!skip_name(rest) || !take_number(rest, 2, &kind) || !take_number(rest, 2, &class) ||
@@ -134,11 +147,11 @@ static bool take_record(struct span *rest, struct dns_addresses *ret)
 	data = (struct span){rest->data, size};
 	if (!skip_bytes(rest, size))
 		return false;
-	if (kind != KIND_A || class != CLASS_IN || size != ADDRESS_SIZE ||
-	    ret->count == DNS_ADDRESSES_MAX || !take_number(&data, ADDRESS_SIZE, &address))
+	if (kind != wanted || class != CLASS_IN)
 		return true;
-	ret->ttl_s = ret->count == 0 || ttl_s < ret->ttl_s ? ttl_s : ret->ttl_s;
-	ret->items[ret->count++] = address;
+	add_found(ret, kind, data);
+	if (ret->count + ret->count6 > before)
+		ret->ttl_s = before == 0 || ttl_s < ret->ttl_s ? ttl_s : ret->ttl_s;
 	return true;
 }
 
@@ -150,12 +163,12 @@ bool dns_answer_parse(struct span answer, const struct dns_question *asked, enum
 	struct dns_head head;
 
 	if (!take_question(&answer, &head, &question) || !(head.flags & FLAG_ANSWER) ||
-	    question.id != asked->id || question.kind != KIND_A ||
+	    question.id != asked->id || question.kind != asked->kind ||
 	    strcasecmp(question.name, asked->name) != 0)
 		return false;
 	/* A truncated answer has the records that fitted. */
 	for (uint32_t i = 0; i < head.answers; i++)
-		if (!take_record(&answer, &found))
+		if (!take_record(&answer, asked->kind, &found))
 			break;
 	*ret_code = (enum dns_code)(head.flags & CODE_MASK);
 	*ret = found;
@@ -193,7 +206,7 @@ void dns_answer_write(struct buf *out, const struct dns_question *q, enum dns_co
 	buf_add_span(out, q->text);
 	for (size_t i = 0; i < addresses->count; i++) {
 		put_number(out, 2, POINTER_TO_QUESTION);
-		put_number(out, 2, KIND_A);
+		put_number(out, 2, DNS_KIND_A);
 		put_number(out, 2, CLASS_IN);
 		put_number(out, 4, addresses->ttl_s);
 		put_number(out, 2, ADDRESS_SIZE);
@@ -201,10 +214,10 @@ void dns_answer_write(struct buf *out, const struct dns_question *q, enum dns_co
 	}
 }
 
-void dns_query_write(struct buf *out, uint16_t id, const char *name)
+void dns_query_write(struct buf *out, const struct dns_question *q)
 {
-	const struct dns_head head = {.id = id, .flags = FLAG_RECURSION_WANTED, .questions = 1};
-	struct span rest = span_of(name), label;
+	const struct dns_head head = {.id = q->id, .flags = FLAG_RECURSION_WANTED, .questions = 1};
+	struct span rest = span_of(q->name), label;
 
 	put_head(out, &head);
 	for (bool has_more = true; has_more;) {
@@ -213,6 +226,6 @@ void dns_query_write(struct buf *out, uint16_t id, const char *name)
 		buf_add_span(out, label);
 	}
 	put_number(out, 1, 0);
-	put_number(out, 2, KIND_A);
+	put_number(out, 2, q->kind);
 	put_number(out, 2, CLASS_IN);
 }

@@ -39,8 +39,10 @@ static void on_lookup_end(void *context, enum dns_code code, const struct dns_ad
 {
 	struct pending_question *q = context;
 	const struct told told = {&q->from, &q->asked, code};
+	const struct dns_addresses placeholder = {
+	        .items = {DNS_PLACEHOLDER}, .count = 1, .ttl_s = addresses->ttl_s};
 
-	send_answer(q->gateway, &told, addresses);
+	send_answer(q->gateway, &told, addresses->count6 > 0 ? &placeholder : addresses);
 	q->guest->questions--;
 	guest_put(q->gateway, q->guest);
 	free(q);

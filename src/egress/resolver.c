@@ -55,6 +55,14 @@ static void end_lookup(struct lookup *l, enum dns_code code, const struct dns_ad
 
 static void try_next(void *context);
 
+/* The name has no IPv4 address, or is of another kind than a host. */
+static void ask_for_ipv6(struct lookup *l)
+{
+	l->asked.kind = DNS_KIND_AAAA;
+	l->tries = l->failures = 0;
+	try_next(l);
+}
+
 /* A nameserver that cannot tell has said so: another one may, and is asked at once. */
 static void on_answer(void *context, UNUSED uint32_t epoll_events)
 {
@@ -69,7 +77,10 @@ static void on_answer(void *context, UNUSED uint32_t epoll_events)
 		return;
 	if (!dns_answer_parse((struct span){data, (size_t)got}, &l->asked, &code, &addresses))
 		return;
-	if (code == DNS_OK || code == DNS_NO_NAME)
+	if (code == DNS_OK && addresses.count == 0 && l->asked.kind == DNS_KIND_A &&
+	    l->resolver->has_ipv6)
+		ask_for_ipv6(l);
+	else if (code == DNS_OK || code == DNS_NO_NAME)
 		end_lookup(l, code, &addresses);
 	else if (++l->failures >= l->resolver->server_count)
 		end_lookup(l, DNS_FAILED, &addresses);
@@ -93,7 +104,7 @@ static int send_query(struct lookup *l, struct error *err)
 	if (l->fd < 0 || connect(l->fd, (const struct sockaddr *)&server, sizeof(server)) < 0)
 		return FAIL_ERRNO(err, "ask a nameserver");
 	random_bytes(&l->asked.id, sizeof(l->asked.id));
-	dns_query_write(&query, l->asked.id, l->asked.name);
+	dns_query_write(&query, &l->asked);
 	watched.fd = l->fd;
 	if (loop_watch_add(r->loop, &watched, &l->watch, err) < 0)
 		return -1;
@@ -131,6 +142,7 @@ struct lookup *lookup_start(struct resolver *r, const struct lookup_options *opt
 	                     .on_end = options->on_end,
 	                     .context = options->context,
 	                     .of_one = options->of_one,
+	                     .asked = {.kind = DNS_KIND_A},
 	                     .timer = {.on_timer = try_next, .context = l},
 	                     .fd = -1};
 	(void)snprintf(l->asked.name, sizeof(l->asked.name), "%s", options->name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* egress/resolver.h — asks nameservers for the IPv4 addresses of a name. Loop thread. No cache: the
- * nameservers have one. */
+/* egress/resolver.h — asks nameservers for the IPv4 addresses of a name, and for its IPv6 addresses
+ * if it has no others. Loop thread. No cache: the nameservers have one. */
 #pragma once
 
 #include "egress/query.h"
@@ -14,6 +14,7 @@ struct resolver {
 	uint32_t servers[NAMESERVERS_MAX];
 	unsigned server_count;
 	uint16_t port;
+	bool has_ipv6;    /* the host reaches IPv6 addresses */
 	unsigned lookups; /* under way */
 };
 

@@ -52,14 +52,40 @@ static bool route_is_remote(int fd, uint32_t number, bool may_lack)
 	return false;
 }
 
-bool route_leads_out(int fd, uint32_t address, bool may_lack)
+static uint32_t next_number(void)
 {
 	static uint32_t number;
+
+	return ++number;
+}
+
+bool route_leads_out6(int fd, const struct address6 *address)
+{
+	struct {
+		struct nlmsghdr head;
+		struct rtmsg route;
+		struct rtattr attribute;
+		struct address6 address;
+	} asked = {.head = {.nlmsg_len = sizeof(asked),
+	                    .nlmsg_type = RTM_GETROUTE,
+	                    .nlmsg_flags = NLM_F_REQUEST,
+	                    .nlmsg_seq = next_number()},
+	           .route = {.rtm_family = AF_INET6, .rtm_dst_len = 128},
+	           .attribute = {.rta_len = RTA_LENGTH(sizeof(*address)), .rta_type = RTA_DST},
+	           .address = *address};
+
+	return send(fd, &asked, sizeof(asked), MSG_DONTWAIT) == sizeof(asked) &&
+	       route_is_remote(fd, asked.head.nlmsg_seq, false);
+}
+
+bool route_leads_out(int fd, uint32_t address, bool may_lack)
+{
+	const uint32_t number = next_number();
 	const struct route_question asked = {
 	        .head = {.nlmsg_len = sizeof(asked),
 	                 .nlmsg_type = RTM_GETROUTE,
 	                 .nlmsg_flags = NLM_F_REQUEST,
-	                 .nlmsg_seq = ++number},
+	                 .nlmsg_seq = number},
 	        .route = {.rtm_family = AF_INET, .rtm_dst_len = 32},
 	        .attribute = {.rta_len = RTA_LENGTH(sizeof(address)), .rta_type = RTA_DST},
 	        .address = htonl(address)};

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "sandbox/egress.h"
 
 /* Opens a netlink socket; without capabilities it can only query. */
 MUST_CHECK int route_open(int *ret_fd, struct error *err);
@@ -13,3 +14,4 @@ MUST_CHECK int route_open(int *ret_fd, struct error *err);
  * unroutable. With `may_lack`, an address without any route counts as another machine's, too. False
  * when the kernel does not answer. */
 bool route_leads_out(int fd, uint32_t address, bool may_lack);
+bool route_leads_out6(int fd, const struct address6 *address);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -17,11 +18,17 @@
 #define PROXY_REFUSES_LOGIN 401 /* of tinyproxy, for a wrong password */
 #define PROXY_FAILS 500         /* and above */
 
+/* A name has addresses of one kind. */
+static size_t address_count(const struct egress_connection *c)
+{
+	return c->addresses.count + c->addresses.count6;
+}
+
 /* The remaining addresses share the rest of the time. */
 static void start_attempt(struct egress_connection *c)
 {
 	int64_t left = c->connect_until_ms - loop_now_ms(c->gateway->loop);
-	size_t others = c->addresses.count - c->next_address;
+	size_t others = address_count(c) - c->next_address - 1;
 
 	egress_connection_enter(c, CONNECTING, left > 0 ? left / (int64_t)(others + 1) : 0);
 }
@@ -31,6 +38,28 @@ static bool has_proxy(const struct egress_connection *c)
 	return c->gateway->proxy.port != 0;
 }
 
+static int connect_socket(struct egress_connection *c, const struct sockaddr *there, socklen_t size)
+{
+	struct side *server = &c->server;
+
+	server->fd = socket(there->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (server->fd < 0)
+		return -1;
+	egress_send_at_once(server->fd);
+	if (connect(server->fd, there, size) < 0 && errno != EINPROGRESS)
+		return -1;
+	return egress_side_watch(c, server, egress_connection_on_server, EPOLLOUT);
+}
+
+static int try_address6(struct egress_connection *c, const struct address6 *address)
+{
+	struct sockaddr_in6 there = {.sin6_family = AF_INET6,
+	                             .sin6_port = htons(port_of(c->protocol))};
+
+	memcpy(&there.sin6_addr, address->bytes, sizeof(address->bytes));
+	return connect_socket(c, (const struct sockaddr *)&there, sizeof(there));
+}
+
 /* Starts an attempt; -1 if it failed at once. */
 static int try_address(struct egress_connection *c, uint32_t address)
 {
@@ -38,16 +67,8 @@ static int try_address(struct egress_connection *c, uint32_t address)
 	        .sin_family = AF_INET,
 	        .sin_port = htons(has_proxy(c) ? c->gateway->proxy.port : port_of(c->protocol)),
 	        .sin_addr.s_addr = htonl(has_proxy(c) ? c->proxies.items[c->next_proxy] : address)};
-	struct side *server = &c->server;
 
-	server->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (server->fd < 0)
-		return -1;
-	egress_send_at_once(server->fd);
-	if (connect(server->fd, (const struct sockaddr *)&there, sizeof(there)) < 0 &&
-	    errno != EINPROGRESS)
-		return -1;
-	return egress_side_watch(c, server, egress_connection_on_server, EPOLLOUT);
+	return connect_socket(c, (const struct sockaddr *)&there, sizeof(there));
 }
 
 static void drop_attempt(struct egress_connection *c)
@@ -105,22 +126,40 @@ static void note_no_connection(struct egress_connection *c, const char *why)
 	}
 	note_failure(c, DECISION_UPSTREAM_PROXY_UNREACHABLE, "the proxy does not answer");
 	if (++c->next_proxy == c->proxies.count)
-		c->next_address = c->addresses.count;
+		c->next_address = address_count(c);
 	else
 		c->next_address--;
+}
+
+static bool may_reach_next(struct egress_connection *c)
+{
+	return c->addresses.count6 > 0
+	               ? gateway_may_reach6(c->gateway, &c->addresses.items6[c->next_address])
+	               : may_reach(c, c->addresses.items[c->next_address]);
+}
+
+static int try_next_address(struct egress_connection *c)
+{
+	return c->addresses.count6 > 0 ? try_address6(c, &c->addresses.items6[c->next_address])
+	                               : try_address(c, c->addresses.items[c->next_address]);
 }
 
 /* Connects to the checked address; the name is not looked up twice. */
 static void connect_take_envelope(struct egress_connection *c)
 {
 	drop_attempt(c);
-	while (c->next_address < c->addresses.count) {
-		uint32_t address = c->addresses.items[c->next_address++];
+	while (c->next_address < address_count(c)) {
+		bool is_tried = may_reach_next(c);
+		int result = -1;
 
-		if (!may_reach(c, address))
+		if (is_tried) {
+			start_attempt(c);
+			result = try_next_address(c);
+		}
+		c->next_address++;
+		if (!is_tried)
 			continue;
-		start_attempt(c);
-		if (try_address(c, address) == 0)
+		if (result == 0)
 			return;
 		drop_attempt(c);
 		note_no_connection(c, "no connection can be made");
@@ -270,7 +309,7 @@ static void on_lookup_end(void *context, enum dns_code code, const struct dns_ad
 	c->addresses = *addresses;
 	if (code == DNS_OK && addresses->count > 0 && has_proxy(c))
 		find_proxy(c);
-	else if (code == DNS_OK && addresses->count > 0)
+	else if (code == DNS_OK && address_count(c) > 0)
 		connect_take_envelope(c);
 	else
 		egress_connection_refuse(c, DECISION_UPSTREAM_UNREACHABLE,

@@ -78,7 +78,10 @@ static void read_dns(struct span bytes)
 	}
 	q = (struct dns_question){.id = 0x1234, .kind = 1, .name = "example.com"};
 	if (dns_answer_parse(bytes, &q, &code, &found))
-		assert(found.count <= DNS_ADDRESSES_MAX);
+		assert(found.count <= DNS_ADDRESSES_MAX && found.count6 == 0);
+	q.kind = DNS_KIND_AAAA;
+	if (dns_answer_parse(bytes, &q, &code, &found))
+		assert(found.count6 <= DNS_ADDRESSES_MAX && found.count == 0);
 }
 
 /* What is decided does not depend on the bytes that follow. */

@@ -35,6 +35,7 @@ struct passage_connection {
 	struct guard *guard;
 	const char *host;
 	uint32_t address;
+	struct address6 address6; /* instead of it */
 	enum decision_code fault; /* of the host; told to each request */
 	int64_t now_ms;           /* monotonic */
 	void (*report)(void *context, const struct network_decision *d);

@@ -36,6 +36,7 @@ static void fill_decision(const struct passage_connection *c, const struct crede
 {
 	*ret = (struct network_decision){
 	        .address = c->address,
+	        .address6 = c->address6,
 	        .port = c->is_plain ? CREDENTIAL_PLAIN_PORT : CREDENTIAL_PORT,
 	        .verdict = code == DECISION_OK ? DECISION_ALLOWED : DECISION_DENIED,
 	        .code = (uint8_t)code,

@@ -214,6 +214,7 @@ static void report_fault(const struct carried *c, enum decision_code code)
 {
 	struct network_decision d = {
 	        .address = c->connection.address,
+	        .address6 = c->connection.address6,
 	        .port = c->connection.is_plain ? CREDENTIAL_PLAIN_PORT : CREDENTIAL_PORT,
 	        .verdict = DECISION_DENIED,
 	        .code = (uint8_t)code,
@@ -507,6 +508,7 @@ void carried_start(struct credential_proxy *p, struct guard *guard, const struct
 	        .connection = {.guard = guard,
 	                       .host = c->host,
 	                       .address = h->address,
+	                       .address6 = h->address6,
 	                       .is_plain = h->port == HANDOVER_HTTP,
 	                       .now_ms = loop_now_ms(p->loop),
 	                       .report = on_report,

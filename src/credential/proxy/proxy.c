@@ -135,6 +135,7 @@ static bool takes_another(const struct credential_proxy *p, const struct guard *
 static void report_limit(struct credential_proxy *p, const struct handover *h)
 {
 	struct network_decision d = {.address = h->address,
+	                             .address6 = h->address6,
 	                             .port = h->port,
 	                             .verdict = DECISION_DENIED,
 	                             .code = DECISION_LIMIT,

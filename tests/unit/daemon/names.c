@@ -39,7 +39,7 @@ static long make_netlink_socket(void)
 
 static long make_ipv6_socket(void)
 {
-	return socket(AF_INET6, SOCK_STREAM, 0);
+	return socket(AF_INET6, SOCK_DGRAM, 0);
 }
 
 static long make_raw_socket(void)
@@ -198,8 +198,12 @@ static int try_needed(void)
 	int stream = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	int datagrams = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	if (stream < 0 || datagrams < 0)
+	int stream6 = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (stream < 0 || datagrams < 0 || (stream6 < 0 && errno == EPERM))
 		return 101;
+	if (stream6 >= 0 && close(stream6) < 0)
+		return 107;
 	if (connect(datagrams, (const struct sockaddr *)&there, sizeof(there)) < 0)
 		return 102;
 	return close(stream) == 0 && close(datagrams) == 0 ? 0 : 103;

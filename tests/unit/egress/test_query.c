@@ -18,7 +18,8 @@ TEST(a_question_is_read_and_answered)
 	struct dns_question q;
 	enum dns_code code;
 
-	dns_query_write(&query, 0x1234, "www.Example.com");
+	dns_query_write(&query,
+	                &(struct dns_question){.id = 0x1234, .kind = 1, .name = "www.Example.com"});
 	assert_true(dns_question_parse(buf_span(&query), &q));
 	assert_int_equal(q.id, 0x1234);
 	assert_true(q.wants_recursion && dns_question_is_for_address(&q));
@@ -104,6 +105,39 @@ TEST(an_answer_to_something_else_is_none)
 	assert_int_equal(code, DNS_NO_NAME);
 }
 
+TEST(ipv6_addresses_are_taken_where_they_were_asked_for)
+{
+	static const char record[] = "\0\x1c\0\1\0\0\0\7\0\x10\x26\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x09";
+	const struct dns_question asked = {.id = 0x1234, .kind = 28, .name = "example.com"};
+	AUTO(buf_done) struct buf text = BUF(DNS_SIZE_MAX), query = BUF(DNS_SIZE_MAX);
+	struct dns_addresses found;
+	struct dns_question q;
+	enum dns_code code;
+
+	dns_query_write(&query, &asked);
+	assert_true(dns_question_parse(buf_span(&query), &q));
+	assert_int_equal(q.kind, 28);
+	buf_add(&text, "\x12\x34\x81\x80\0\1\0\x0a\0\0\0\0" NAME "\0\x1c\0\1",
+	        12 + sizeof(NAME) - 1 + 4);
+	/* Those of IPv4 among them are none that were asked for. */
+	buf_add(&text, "\xc0\x0c" ADDRESS, sizeof("\xc0\x0c" ADDRESS) - 1);
+	for (unsigned i = 0; i < 9; i++) {
+		buf_add(&text, "\xc0\x0c", 2);
+		buf_add(&text, record, sizeof(record) - 1);
+	}
+	assert_true(dns_answer_parse(buf_span(&text), &asked, &code, &found));
+	assert_int_equal(found.count, 0);
+	assert_int_equal(found.count6, DNS_ADDRESSES_MAX);
+	assert_int_equal(found.ttl_s, 7);
+	assert_int_equal(found.items6[7].bytes[0], 0x26);
+	assert_int_equal(found.items6[7].bytes[15], 9);
+	/* A record of another size is none. */
+	text.data[12 + sizeof(NAME) - 1 + 4 + 16 + 2 + 9] = 15;
+	assert_true(dns_answer_parse(buf_span(&text), &asked, &code, &found));
+	assert_int_equal(found.count6, 0);
+	assert_false(answer(buf_span(&text), &code, &found));
+}
+
 TEST(as_many_addresses_as_there_may_be_are_taken)
 {
 	AUTO(buf_done) struct buf text = BUF(DNS_SIZE_MAX);
@@ -137,6 +171,7 @@ int main(void)
 	           CASE(what_is_no_question_for_a_host_is_passed_over),
 	           CASE(addresses_of_an_answer_are_taken_by_way_of_other_names),
 	           CASE(an_answer_to_something_else_is_none),
+	           CASE(ipv6_addresses_are_taken_where_they_were_asked_for),
 	           CASE(as_many_addresses_as_there_may_be_are_taken),
 	           CASE(nameservers_of_a_host_are_found));
 }

@@ -24,6 +24,7 @@ struct fixture {
 	struct resolver resolver;
 	struct nameserver servers[2];
 	unsigned of_one, ended;
+	bool has_ipv6_only; /* the name */
 	enum dns_code code;
 	struct dns_addresses addresses;
 	struct loop_timer timer;
@@ -34,18 +35,24 @@ static struct fixture f;
 static void on_query(void *context, UNUSED uint32_t epoll_events)
 {
 	static const char record[] = "\xc0\x0c\0\1\0\1\0\0\0\5\0\4\1\2\3\4";
+	static const char record6[] =
+	        "\xc0\x0c\0\x1c\0\1\0\0\0\5\0\x10\x26\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1";
 	struct nameserver *s = context;
 	struct sockaddr_in from;
 	socklen_t size = sizeof(from);
 	char data[DNS_SIZE_MAX];
-	ssize_t got = recvfrom(s->fd, data, sizeof(data) - sizeof(record), 0,
+	ssize_t got = recvfrom(s->fd, data, sizeof(data) - sizeof(record6), 0,
 	                       (struct sockaddr *)&from, &size);
 
 	assert_true(got > 12);
 	s->asked++;
 	data[2] = (char)0x81;
 	data[3] = (char)(0x80 | s->code);
-	if (s->code == DNS_OK) {
+	if (s->code == DNS_OK && data[got - 3] == DNS_KIND_AAAA) {
+		data[7] = 1;
+		memcpy(data + got, record6, sizeof(record6) - 1);
+		got += (ssize_t)sizeof(record6) - 1;
+	} else if (s->code == DNS_OK && !f.has_ipv6_only) {
 		data[7] = 1;
 		memcpy(data + got, record, sizeof(record) - 1);
 		got += (ssize_t)sizeof(record) - 1;
@@ -154,6 +161,27 @@ TEST(that_there_is_no_such_name_is_an_answer)
 	assert_int_equal(f.servers[1].asked, 0);
 }
 
+TEST(a_name_without_ipv4_is_asked_for_again_where_the_host_has_ipv6)
+{
+	f.has_ipv6_only = true;
+	look_up(DNS_OK, DNS_OK);
+	assert_int_equal(f.code, DNS_OK);
+	assert_int_equal(f.addresses.count + f.addresses.count6, 0);
+	assert_int_equal(f.servers[0].asked, 1);
+	f.resolver.has_ipv6 = true;
+	f.ended = 0;
+	look_up(DNS_OK, DNS_OK);
+	assert_int_equal(f.addresses.count, 0);
+	assert_int_equal(f.addresses.count6, 1);
+	assert_int_equal(f.addresses.items6[0].bytes[0], 0x26);
+	assert_int_equal(f.servers[0].asked, 3);
+	f.has_ipv6_only = false;
+	f.ended = 0;
+	look_up(DNS_OK, DNS_OK);
+	assert_int_equal(f.addresses.count, 1);
+	assert_int_equal(f.servers[0].asked, 4);
+}
+
 TEST(one_sandbox_leaves_room_for_the_others)
 {
 	struct lookup_options of_another = options;
@@ -183,5 +211,6 @@ int main(void)
 	return RUN(OPENED(one_that_cannot_tell_sends_to_the_next),
 	           OPENED(when_none_can_tell_it_ends_without_waiting),
 	           OPENED(that_there_is_no_such_name_is_an_answer),
+	           OPENED(a_name_without_ipv4_is_asked_for_again_where_the_host_has_ipv6),
 	           OPENED(one_sandbox_leaves_room_for_the_others));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "egress/route.h"
 
+#include <arpa/inet.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <sched.h>
@@ -47,6 +48,42 @@ TEST(what_the_host_has_and_what_nobody_has_does_not_lead_out)
 	assert_false(route_leads_out(fd, UINT32_MAX, true));
 }
 
+static bool leads_out6(int fd, const char *text)
+{
+	struct address6 address;
+
+	assert_int_equal(inet_pton(AF_INET6, text, address.bytes), 1);
+	return route_leads_out6(fd, &address);
+}
+
+TEST(what_leads_out_by_ipv6_is_another_machine_too)
+{
+	AUTO_CLOSE int fd = -1;
+	struct error err = {0};
+
+	if (geteuid() != 0 || access("/usr/sbin/ip", X_OK) < 0) {
+		print_message("needs root and ip\n");
+		skip();
+	}
+	assert_int_equal(unshare(CLONE_NEWNET), 0);
+	assert_int_equal(route_open(&fd, &err), 0);
+	assert_false(leads_out6(fd, "2600::"));
+	if (system("ip link set lo up && ip link add uplink type veth peer name beyond && "
+	           "ip link set uplink up && ip link set beyond up && "
+	           "ip addr add 2601::2/64 dev uplink nodad && "
+	           "ip -6 route add default via 2601::1 && "
+	           "ip -6 route add unreachable 2602::/16") != 0) {
+		print_message("needs IPv6\n");
+		skip();
+	}
+	assert_true(leads_out6(fd, "2600::"));
+	assert_true(leads_out6(fd, "2601::1"));
+	assert_false(leads_out6(fd, "2601::2"));
+	assert_false(leads_out6(fd, "2602::1"));
+	assert_false(leads_out6(fd, "::1"));
+	assert_false(leads_out6(fd, "ff02::1"));
+}
+
 TEST(without_an_answer_nothing_leads_out)
 {
 	int fds[2];
@@ -64,6 +101,7 @@ TEST(without_an_answer_nothing_leads_out)
 
 int main(void)
 {
-	return RUN(CASE(without_an_answer_nothing_leads_out),
+	return RUN(CASE(what_leads_out_by_ipv6_is_another_machine_too),
+	           CASE(without_an_answer_nothing_leads_out),
 	           CASE(what_the_host_has_and_what_nobody_has_does_not_lead_out));
 }
