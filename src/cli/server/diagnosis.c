@@ -403,6 +403,42 @@ static bool look_network(struct arena *a, UNUSED const char *data_dir, const cha
 	return find_programs(a, (const char *const[]){"nft", "ip", NULL}, found);
 }
 
+/* A default route that is not the kernel's own to nowhere, on loopback. */
+static bool has_ipv6_route(void)
+{
+	static const char everywhere[] = "00000000000000000000000000000000 00 ";
+	AUTO(buf_done) struct buf text = BUF((size_t)4 << 20);
+	struct error ignored = {0};
+	struct span rest, line;
+
+	if (file_read(AT_FDCWD, "/proc/net/ipv6_route", &text, &ignored) < 0)
+		return false;
+	rest = buf_span(&text);
+	while (rest.size > 0) {
+		(void)span_split(&rest, '\n', &line);
+		if (span_starts_with(line, everywhere) && !span_ends_with_word(line, SPAN(" lo")))
+			return true;
+	}
+	return false;
+}
+
+static bool look_ipv6(struct arena *a, UNUSED const char *data_dir, const char **found)
+{
+	AUTO(buf_done) struct buf text = BUF(16);
+	struct error ignored = {0};
+	bool forwards = file_read(AT_FDCWD, "/proc/sys/net/ipv6/conf/all/forwarding", &text,
+	                          &ignored) == 0 &&
+	                text.size > 0 && text.data[0] == '1';
+	bool can = access("/proc/sys/net/ipv6/conf/all/force_forwarding", F_OK) == 0;
+	bool has_route = has_ipv6_route();
+
+	*found = arena_text(a, !has_route ? "no default route of IPv6"
+	                       : forwards ? "a default route, and the host forwards"
+	                       : can      ? "a default route, and links can forward"
+	                                  : "a default route, and the host does not forward");
+	return has_route && (forwards || can);
+}
+
 static bool look_builder(struct arena *a, UNUSED const char *data_dir, const char **found)
 {
 	return find_programs(a, (const char *const[]){"mmdebstrap", NULL}, found);
@@ -451,6 +487,8 @@ static const struct diagnosis_check checks[] = {
         {"seccomp", VERDICT_BAD, look_seccomp, "system calls cannot be filtered"},
         {"network programs", VERDICT_LESS, look_network,
          "no internet in sandboxes; install nftables and iproute2"},
+        {"IPv6", VERDICT_LESS, look_ipv6,
+         "sandboxes reach IPv4 alone; see docs/operate/network.md"},
         {"disk limits", VERDICT_LESS, look_disk_limit,
          "a sandbox may fill the disk; set disk_watch to on, or disk_quota to auto or image"},
         {"processor burst", VERDICT_LESS, look_burst,
