@@ -53,14 +53,14 @@ def test_shared_memory_and_queues_are_not_shared(pair):
 
 def test_neighbours_cannot_be_reached(pair):
     api, first, second = pair
-    serve = ("import socket,threading,time\ns=socket.socket(); s.bind(('0.0.0.0', 8123)); s.listen()\n"
+    serve = ("import socket,threading,time\ns=socket.create_server(('::', 8123), family=socket.AF_INET6, dualstack_ipv6=True)\n"
              "a=socket.socket(socket.AF_UNIX); a.bind('\\0atoll-neighbour'); a.listen()\ntime.sleep(300)")
     api.post(f"/api/sandbox/instances/{first}/exec",
              {"cmd": "/usr/bin/python3", "args": ["-c", serve], "background": True})
     atoll.wait_for(lambda: "@atoll-neighbour" in api.exec(first, "cat /proc/net/unix")["stdout"], 30, "a server in the first sandbox")
     address = api.exec(first, "hostname -I 2>/dev/null || ip -4 -o addr show scope global | awk '{print $4}'"
                        )["stdout"].split()
-    code = ("import socket,sys\nfor a in sys.argv[1:]:\n    s=socket.socket(); s.settimeout(2)\n"
+    code = ("import socket,sys\nfor a in sys.argv[1:]:\n    s=socket.socket(socket.AF_INET6 if ':' in a else socket.AF_INET); s.settimeout(2)\n"
             "    print(a, s.connect_ex((a.split('/')[0], 8123)))\n"
             "u=socket.socket(socket.AF_UNIX)\nprint('abstract', u.connect_ex('\\0atoll-neighbour'))")
     result = api.exec(second, cmd="/usr/bin/python3", args=["-c", code, *address], timeout_ms=20000)

@@ -10,6 +10,7 @@ import pytest
 
 import atoll
 import far
+import far6
 import gvisor_parts
 from test_network_rules import (test_a_list_of_allowed_addresses_is_all_that_is_reached,  # noqa: F401
                                 test_rules_change_while_it_runs_and_cut_what_is_under_way,
@@ -109,3 +110,13 @@ def hostile(server):
     with api.sandbox(internet=True) as sandbox:
         yield sandbox
     api.close()
+
+
+@pytest.mark.skipif(bool(far6.obstacle()), reason=far6.obstacle() or "")
+def test_it_has_ipv6_and_its_rules():
+    with far6.running(provider="gvisor") as (_, server):
+        api = server.api()
+        with api.sandbox(internet=True) as sandbox:
+            assert far6.reached(api, sandbox, far6.FIRST, far6.PRIVATE) == {far6.FIRST: far6.OPEN, far6.PRIVATE: far6.CLOSED}
+            api.call("PUT", f"/api/sandbox/instances/{sandbox}/egress", {"allow": [far6.SECOND], "deny": ["0.0.0.0/0"]})
+            assert far6.reached(api, sandbox, far6.FIRST, far6.SECOND) == {far6.FIRST: far6.CLOSED, far6.SECOND: far6.OPEN}

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""IPv6 of sandboxes, where the host has it: docs/operate/network.md."""
+
+import contextlib
+import json
+import shutil
+import subprocess
+
+import pytest
+
+import atoll
+import far
+import far6
+
+pytestmark = [pytest.mark.needs_root,
+              pytest.mark.skipif(not shutil.which("ip") or not shutil.which("nft"), reason="needs ip and nft"),
+              pytest.mark.skipif(bool(far6.obstacle()), reason=far6.obstacle() or "")]
+PATH = "/api/sandbox/instances"
+NONE = ["ENETUNREACH", "ENETUNREACH"]
+
+
+@pytest.fixture(scope="module")
+def world():
+    with far6.running() as both:
+        yield both
+
+
+@pytest.fixture(scope="module")
+def there(world):
+    return world[0]
+
+
+@pytest.fixture(scope="module")
+def server(world):
+    return world[1]
+
+
+def test_a_sandbox_reaches_ipv6_by_the_address_of_the_host(api, there, server):
+    with api.sandbox(internet=True) as sandbox, api.sandbox(internet=True) as other:
+        own, another = far6.own_address(api, sandbox), far6.own_address(api, other)
+        assert own.startswith("fd61:746f:6c6c:0000:0000:0000:") and another.startswith(own[:35]) and own != another
+        assert far6.reached(api, sandbox, far6.FIRST) == {far6.FIRST: far6.OPEN}
+        assert far6.reached(api, other, far6.SECOND) == {far6.SECOND: far6.OPEN}
+        assert "unreachable" not in api.exec(sandbox, f"ping -6 -c1 -W5 {far6.FIRST} || true")["stdout"]
+    # The host stays one that is no router, and learns its own routes as before.
+    assert far6.sysctl("all/forwarding") == "0" and far6.sysctl("uplink/forwarding") == "0"
+    assert far6.sysctl("uplink/force_forwarding") == "1" and far6.sysctl("uplink/accept_ra") == "1"
+
+
+def test_a_sandbox_without_internet_has_ipv6_on_loopback_only(api):
+    with api.sandbox(internet=False) as sandbox:
+        assert far6.own_address(api, sandbox) is None
+        assert far6.reached(api, sandbox, far6.FIRST) == {far6.FIRST: NONE}
+
+
+def test_rules_for_ipv4_open_no_ipv6_and_clients_learn_it_at_once(api):
+    for rules in ({"deny": ["0.0.0.0/0"]}, {"allow": ["203.0.113.7"], "deny": ["0.0.0.0/0"]}, {"deny": ["203.0.113.0/24"]}):
+        with api.sandbox(internet=True, egress=rules) as sandbox:
+            assert far6.reached(api, sandbox, far6.FIRST, far6.SECOND) == {far6.FIRST: far6.CLOSED, far6.SECOND: far6.CLOSED}
+
+
+def test_entries_of_ipv6_deny_and_allow(api):
+    with api.sandbox(internet=True, egress={"deny": ["2600:aaaa::/32"]}) as sandbox:
+        assert far6.reached(api, sandbox, far6.FIRST, far6.SECOND) == {far6.FIRST: far6.CLOSED, far6.SECOND: far6.OPEN}
+        api.call("PUT", f"{PATH}/{sandbox}/egress", {"allow": [far6.FIRST], "deny": ["0.0.0.0/0"]})
+        assert far6.reached(api, sandbox, far6.FIRST, far6.SECOND) == {far6.FIRST: far6.OPEN, far6.SECOND: far6.CLOSED}
+        api.call("PUT", f"{PATH}/{sandbox}/egress", {"deny": ["::/0"]})
+        assert far6.reached(api, sandbox, far6.FIRST) == {far6.FIRST: far6.CLOSED}
+        api.call("PUT", f"{PATH}/{sandbox}/egress", {})
+        assert far6.reached(api, sandbox, far6.FIRST) == {far6.FIRST: far6.OPEN}
+
+
+TALK = f"""
+import socket, sys, time
+s = socket.create_connection((sys.argv[1], {far6.TCP}), 10)
+s.recv(99); print("talks", flush=True)
+u = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM); u.settimeout(3); u.connect((sys.argv[1], {far6.UDP})); u.send(b"stream")
+heard = 0
+try:
+    while True:
+        u.recv(99); heard += 1
+        if heard == 20: print("hears", flush=True)
+except OSError:
+    print("silence", flush=True)
+try:
+    while True:
+        s.sendall(b"x"); assert s.recv(1) == b"x"; time.sleep(0.05)
+except OSError:
+    print("cut", flush=True)
+"""
+
+
+def test_new_rules_cut_what_is_under_way(api):
+    with api.sandbox(internet=True) as sandbox:
+        process = api.post(f"{PATH}/{sandbox}/exec", {"cmd": "/usr/bin/python3", "args": ["-c", TALK, far6.FIRST], "background": True})["process"]
+
+        def said():
+            return api.raw("GET", f"{PATH}/{sandbox}/logs?process={process}").body.decode()
+        atoll.wait_for(lambda: "talks" in said() and "hears" in said(), 15, said)
+        api.call("PUT", f"{PATH}/{sandbox}/egress", {"deny": ["2600:aaaa::/32"]})
+        atoll.wait_for(lambda: "silence" in said() and "cut" in said(), 15, said)
+
+
+def test_decisions_tell_ipv6_addresses(api):
+    with api.sandbox(internet=True, egress={"deny": ["2600:aaaa::/32"]}) as sandbox:
+        result = api.exec(sandbox, cmd="/usr/bin/python3", args=["-c", far6.TRY, far6.FIRST, far6.SECOND, far6.PRIVATE], timeout_ms=60000)
+        refusals = {(row["address"], row["port"], row["code"]): row for row in result["network"]}
+        denied = refusals[far6.FIRST, far6.TCP, "address-denied"]
+        assert denied["rule"] == "2600:aaaa::/32" and f"[{far6.FIRST}]:{far6.TCP}" in denied["message"]
+        assert (far6.PRIVATE, far6.UDP, "range-refused") in refusals
+
+        def rows():
+            found = api.get(f"{PATH}/{sandbox}/egress/log")["items"]
+            return {(row["address"], row["decision"], row["code"], row["rule"]) for row in found}
+        wanted = {(far6.FIRST, "denied", "address-denied", "2600:aaaa::/32"), (far6.SECOND, "allowed", "ok", None),
+                  (far6.PRIVATE, "denied", "range-refused", None)}
+        atoll.wait_for(lambda: wanted <= rows(), 15, lambda: str(rows()))
+
+        def told():
+            lines = api.exec(sandbox, "cat /run/atoll/denied.jsonl 2>/dev/null || true")["stdout"].splitlines()
+            return [row for row in map(json.loads, lines) if row["address"] == far6.FIRST]
+        ask = atoll.wait_for(told, 15, "the file of refusals")[0]["ask"]
+        assert ask == {"tool": "request_access", "host": far6.FIRST, "port": ask["port"]}
+        for address, code in ((far6.FIRST, "address-denied"), (far6.SECOND, "ok"), (far6.PRIVATE, "range-refused"), ("::1", "range-refused")):
+            assert api.get(f"{PATH}/{sandbox}/egress/check?host={address}&port=443")["code"] == code
+        # What a person allows is reached.
+        api.post(f"{PATH}/{sandbox}/egress/allow", {"host": far6.FIRST})
+        assert far6.reached(api, sandbox, far6.FIRST) == {far6.FIRST: far6.OPEN}
+
+
+HTTP = """
+import socket, sys
+print(socket.getaddrinfo(sys.argv[1], 80, socket.AF_UNSPEC, socket.SOCK_STREAM)[0][4][0])
+with socket.create_connection((sys.argv[1], 80), 10) as s:
+    s.sendall(f"GET / HTTP/1.1\\r\\nHost: {sys.argv[1]}\\r\\n\\r\\n".encode())
+    print(s.makefile().read())
+"""
+
+
+def said(api, sandbox, name):
+    result = api.exec(sandbox, cmd="/usr/bin/python3", args=["-c", HTTP, name], timeout_ms=60000)
+    return result["stdout"] + result["stderr"]
+
+
+def test_a_name_with_ipv6_only_is_reached_through_the_gateway(api, there):
+    rules = {"allow": ["six.test", "private6.test"], "deny": ["0.0.0.0/0"]}
+    with api.sandbox(internet=True, egress=rules) as sandbox:
+        out = said(api, sandbox, "six.test")
+        assert out.startswith("192.0.0.8\n") and f"hello of {far6.FIRST} to {far6.HOST}" in out, out
+        # The address itself is refused as all others are, and so is a name that leads to the operator's own network.
+        assert far6.reached(api, sandbox, far6.FIRST) == {far6.FIRST: far6.CLOSED}
+        assert "range-refused" in said(api, sandbox, "private6.test")
+        assert "asked six 1" in there.came and "asked six 28" in there.came
+        assert not [line for line in there.came if far6.PRIVATE in line]
+
+        def rows():
+            return {(row["host"], row["address"], row["code"]) for row in api.get(f"{PATH}/{sandbox}/egress/log")["items"]}
+        atoll.wait_for(lambda: ("six.test", far6.FIRST, "ok") in rows(), 15, lambda: str(rows()))
+
+
+def test_where_rules_name_hosts_no_mode_opens_ipv6(api):
+    for mode in ("enforce", "ask", "watch"):
+        with api.sandbox(internet=True, egress={"allow": ["six.test"], "deny": ["0.0.0.0/0"], "mode": mode}) as sandbox:
+            assert far6.reached(api, sandbox, far6.FIRST, far6.SECOND) == {far6.FIRST: far6.CLOSED, far6.SECOND: far6.CLOSED}
+    # Without names, the mode "watch" lets pass what the rules refuse.
+    with api.sandbox(internet=True, egress={"deny": ["2600:aaaa::/32"], "mode": "watch"}) as sandbox:
+        assert far6.reached(api, sandbox, far6.FIRST) == {far6.FIRST: far6.OPEN}
+
+
+def test_it_lasts_through_pauses_forks_and_ends_of_the_server(api, server):
+    rules = {"deny": ["2600:aaaa::/32"]}
+    expected = {far6.FIRST: far6.CLOSED, far6.SECOND: far6.OPEN}
+    with api.sandbox(internet=True, egress=rules) as sandbox:
+        api.post(f"{PATH}/{sandbox}/pause")
+        api.post(f"{PATH}/{sandbox}/resume")
+        assert far6.reached(api, sandbox, *expected) == expected
+        for role in ("broker", "api"):
+            server.kill9(role)
+            server.wait_ready()
+            assert far6.reached(api, sandbox, *expected) == expected
+        subprocess.run(["nft", "flush", "ruleset"], check=True)
+        atoll.wait_for(lambda: far6.reached(api, sandbox, *expected) == expected, 30, "the rules")
+        fork = api.post(f"{PATH}/{sandbox}/fork")
+        fork = fork.get("id") or fork["items"][0]["id"]
+        try:
+            assert far6.own_address(api, fork) != far6.own_address(api, sandbox)
+            assert far6.reached(api, fork, *expected) == expected
+        finally:
+            api.remove(fork)
+        api.post(f"{PATH}/{sandbox}/stop")
+        api.post(f"{PATH}/{sandbox}/start")
+        assert far6.reached(api, sandbox, *expected) == expected
+
+
+def test_the_option_turns_it_off_for_sandboxes_that_run(server, there):
+    api = server.api()
+    with api.sandbox(internet=True) as sandbox:
+        assert far6.reached(api, sandbox, far6.FIRST) == {far6.FIRST: far6.OPEN}
+        server.stop()
+        server.flags += ["--network-ipv6", "off"]
+        try:
+            api = server.start().api()
+            assert far6.reached(api, sandbox, far6.FIRST) == {far6.FIRST: far6.CLOSED}
+            with api.sandbox(internet=True) as after:
+                assert far6.own_address(api, after) is None
+                assert far6.reached(api, after, far6.FIRST) == {far6.FIRST: NONE}
+        finally:
+            server.stop()
+            del server.flags[-2:]
+            api = server.start().api()
+        assert far6.reached(api, sandbox, far6.FIRST) == {far6.FIRST: far6.OPEN}
+
+
+def test_network_allow_opens_private_ranges_and_nothing_that_leads_to_ipv4():
+    with far6.running("--network-allow", "fd00:beef::/32") as (_, server):
+        api = server.api()
+        with api.sandbox(internet=True) as sandbox:
+            assert far6.reached(api, sandbox, far6.PRIVATE, "fd00:beee::1") == {far6.PRIVATE: far6.OPEN, "fd00:beee::1": far6.CLOSED}
+            api.call("PUT", f"{PATH}/{sandbox}/egress", {"deny": ["0.0.0.0/0"]})
+            assert far6.reached(api, sandbox, far6.PRIVATE) == {far6.PRIVATE: far6.CLOSED}
+    for bad in ("64:ff9b::/96", "::/0", "fe80::/10", "2002::/16"):
+        result = subprocess.run([atoll.ATOLL, "serve", "--network-allow", bad, "--data", "/nonexistent"], capture_output=True, text=True, timeout=30)
+        assert result.returncode != 0 and "6to4" in result.stderr, result
+
+
+def test_a_host_that_is_a_router_forwards_by_itself():
+    with far.own_network(), contextlib.closing(far6.Far6()):
+        subprocess.run(["sh", "-c", "echo 1 > /proc/sys/net/ipv6/conf/all/forwarding"], check=True)
+        server = atoll.Server()
+        try:
+            api = server.start().api()
+            with api.sandbox(internet=True) as sandbox:
+                assert far6.reached(api, sandbox, far6.FIRST, far6.PRIVATE) == {far6.FIRST: far6.OPEN, far6.PRIVATE: far6.CLOSED}
+            assert far6.sysctl("uplink/force_forwarding") == "0" and 'sandboxes have IPv6 forwarding="by the host"' in server.log_text()
+        finally:
+            server.remove_all()
+
+
+@pytest.mark.parametrize("flags,gone", [([], True), (["--network-proxy", f"http://{far6.ROUTER4}:3128"], False)])
+def test_without_a_route_or_with_an_upstream_proxy_there_is_none(flags, gone):
+    with far.own_network(), contextlib.closing(far6.Far6()):
+        if gone:
+            far6.ip("-6", "route", "del", "default")
+        server = atoll.Server(flags=flags)
+        try:
+            api = server.start().api()
+            with api.sandbox(internet=True) as sandbox:
+                assert far6.own_address(api, sandbox) is None
+                assert far6.reached(api, sandbox, far6.FIRST) == {far6.FIRST: NONE}
+        finally:
+            server.remove_all()
