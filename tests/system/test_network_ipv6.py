@@ -5,6 +5,8 @@ import contextlib
 import json
 import shutil
 import subprocess
+import sys
+import time
 
 import pytest
 
@@ -35,13 +37,20 @@ def server(world):
     return world[1]
 
 
+PING = """
+import socket, sys
+s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM, socket.IPPROTO_ICMPV6); s.settimeout(10)
+s.connect((sys.argv[1], 0)); s.send(bytes([128]) + bytes(15)); print(s.recv(99)[0])
+"""
+
+
 def test_a_sandbox_reaches_ipv6_by_the_address_of_the_host(api, there, server):
     with api.sandbox(internet=True) as sandbox, api.sandbox(internet=True) as other:
         own, another = far6.own_address(api, sandbox), far6.own_address(api, other)
         assert own.startswith("fd61:746f:6c6c:0000:0000:0000:") and another.startswith(own[:35]) and own != another
         assert far6.reached(api, sandbox, far6.FIRST) == {far6.FIRST: far6.OPEN}
         assert far6.reached(api, other, far6.SECOND) == {far6.SECOND: far6.OPEN}
-        assert "unreachable" not in api.exec(sandbox, f"ping -6 -c1 -W5 {far6.FIRST} || true")["stdout"]
+        assert api.exec(sandbox, cmd="/usr/bin/python3", args=["-c", PING, far6.FIRST])["stdout"] == "129\n"
     # The host stays one that is no router, and learns its own routes as before.
     assert far6.sysctl("all/forwarding") == "0" and far6.sysctl("uplink/forwarding") == "0"
     assert far6.sysctl("uplink/force_forwarding") == "1" and far6.sysctl("uplink/accept_ra") == "1"
@@ -223,6 +232,47 @@ def test_network_allow_opens_private_ranges_and_nothing_that_leads_to_ipv4():
         assert result.returncode != 0 and "6to4" in result.stderr, result
 
 
+SEND = """
+import socket
+s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+for _ in range(4):
+    s.sendto(bytes(1000), ("2600:dddd::2", 9))
+"""
+
+
+def test_an_uplink_forwards_for_sandboxes_alone(there, server):
+    """A machine beyond the uplink does not reach another network of the host through it; sandboxes' answers come in."""
+    inside = ["nsenter", "-t", str(there.process.pid), "-n"]
+    far6.ip("link", "add", "other6", "type", "veth", "peer", "name", "other7")
+    try:
+        for words in (["addr", "add", "2600:dddd::1/64", "dev", "other6", "nodad"], ["link", "set", "other6", "up"], ["link", "set", "other7", "up"],
+                      ["-6", "neigh", "add", "2600:dddd::2", "lladdr", "02:00:00:00:00:07", "dev", "other6"]):
+            far6.ip(*words)
+        far6.ip("-6", "route", "replace", "2600:dddd::/64", "via", far6.HOST, inside=inside)
+
+        def sent():
+            shown = subprocess.run(["ip", "-j", "-s", "link", "show", "other6"], capture_output=True, check=True, text=True).stdout
+            return json.loads(shown)[0]["stats64"]["tx"]["bytes"]
+
+        def gain():
+            before = sent()
+            subprocess.run([*inside, sys.executable, "-c", SEND], check=True)
+            time.sleep(0.2)
+            return sent() - before
+        def next_broker():
+            server.kill9("broker")
+            with server.api().sandbox(internet=True):
+                pass
+        next_broker()  # it finds what the one before it has forced
+        assert gain() < 1000
+        subprocess.run(["nft", "delete", "chain", "inet", "atoll", "forward6"], check=True)
+        assert gain() > 3000  # so that the test says something
+        next_broker()
+        assert gain() < 1000
+    finally:
+        far6.ip("link", "del", "other6")
+
+
 def test_a_host_that_is_a_router_forwards_by_itself():
     with far.own_network(), contextlib.closing(far6.Far6()):
         subprocess.run(["sh", "-c", "echo 1 > /proc/sys/net/ipv6/conf/all/forwarding"], check=True)
@@ -236,11 +286,12 @@ def test_a_host_that_is_a_router_forwards_by_itself():
             server.remove_all()
 
 
-@pytest.mark.parametrize("flags,gone", [([], True), (["--network-proxy", f"http://{far6.ROUTER4}:3128"], False)])
-def test_without_a_route_or_with_an_upstream_proxy_there_is_none(flags, gone):
+@pytest.mark.parametrize("flags,command", [
+    ([], "ip -6 route del default"), (["--network-proxy", f"http://{far6.ROUTER4}:3128"], "true"),
+    ([], "echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6")])
+def test_without_a_route_or_with_an_upstream_proxy_there_is_none(flags, command):
     with far.own_network(), contextlib.closing(far6.Far6()):
-        if gone:
-            far6.ip("-6", "route", "del", "default")
+        subprocess.run(["sh", "-c", command], check=True)
         server = atoll.Server(flags=flags)
         try:
             api = server.start().api()

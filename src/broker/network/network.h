@@ -19,6 +19,7 @@
 
 #define NETWORK_NAMESERVERS_MAX 3
 #define NETWORK_LINK_SIZE 16
+#define NETWORK_FORCED_MAX 8
 /* A sandbox's next hop. The outer end of its link answers at this address for the gateway of host
  * names. */
 #define NETWORK_GATEWAY "169.254.1.1"
@@ -45,6 +46,9 @@ struct host_network {
 	/* All that sandboxes send leaves through the gateway for names, which has an upstream
 	 * proxy: nothing is forwarded. */
 	bool is_proxied;
+	/* Interfaces that forward IPv6 because this server says so: for sandboxes alone. */
+	char forced6[NETWORK_FORCED_MAX][NETWORK_LINK_SIZE];
+	unsigned forced6_count;
 	bool has_ipv6;    /* the host's kernel */
 	bool wants_ipv6;  /* an option: sandboxes have IPv6 where the host has it */
 	bool ipv6;        /* sandboxes have it */

@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "broker/network/firewall.h"
 #include "broker/network/network.h"
 
 #define ROUTES_MAX ((size_t)4 << 20)
@@ -71,16 +72,47 @@ bool network_next_uplink6(struct span *rest, struct span *ret_name)
 	return false;
 }
 
-static bool host_forwards(void)
+static bool option_is(const char *path, char value)
 {
 	AUTO(buf_done) struct buf text = BUF(16);
 	struct error ignored = {0};
 
-	return file_read(AT_FDCWD, OPTIONS "all/forwarding", &text, &ignored) == 0 &&
-	       text.size > 0 && text.data[0] == '1';
+	return file_read(AT_FDCWD, path, &text, &ignored) == 0 && text.size > 0 &&
+	       text.data[0] == value;
 }
 
-static bool force_uplinks(struct span routes)
+bool network_links_get_ipv6(void)
+{
+	return option_is(OPTIONS "default/disable_ipv6", '0');
+}
+
+/* Whether a server on this host has let the interface forward: the nft table remembers it. What
+ * forwarded before forwards for others, too, and stays as it is. */
+static bool was_forced(struct span name)
+{
+	AUTO(buf_done) struct buf script = BUF(256), listing = BUF(4096), quoted = BUF(64);
+	struct error ignored = {0};
+
+	buf_addf(&quoted, "\"%.*s\"", (int)name.size, name.data);
+	buf_add_text(&script, "add table inet atoll\nadd set inet atoll forced6 { type ifname; }\n"
+	                      "list set inet atoll forced6\n");
+	return network_nft(buf_span(&script), &listing, &ignored) == 0 &&
+	       strstr(buf_text(&listing), buf_text(&quoted));
+}
+
+static bool note_forced(struct host_network *n, struct span name)
+{
+	for (unsigned i = 0; i < n->forced6_count; i++)
+		if (span_equals_text(name, n->forced6[i]))
+			return true;
+	if (n->forced6_count == NETWORK_FORCED_MAX)
+		return false;
+	(void)snprintf(n->forced6[n->forced6_count++], NETWORK_LINK_SIZE, "%.*s", (int)name.size,
+	               name.data);
+	return true;
+}
+
+static bool force_uplinks(struct host_network *n, struct span routes)
 {
 	struct error ignored = {0};
 	struct span name;
@@ -90,7 +122,9 @@ static bool force_uplinks(struct span routes)
 
 		(void)snprintf(path, sizeof(path), OPTIONS "%.*s/force_forwarding", (int)name.size,
 		               name.data);
-		if (file_poke(AT_FDCWD, path, "1", &ignored) < 0)
+		if (option_is(path, '1') && !was_forced(name))
+			continue;
+		if (!note_forced(n, name) || file_poke(AT_FDCWD, path, "1", &ignored) < 0)
 			return false;
 	}
 	return true;
@@ -112,8 +146,10 @@ static const char *find_obstacle(struct host_network *n)
 	rest = buf_span(&text);
 	if (!network_next_uplink6(&rest, &name))
 		return "the host has no default route of IPv6";
-	n->forces_ipv6 = !host_forwards();
-	if (n->forces_ipv6 && !force_uplinks(buf_span(&text)))
+	if (!network_links_get_ipv6())
+		return "interfaces get none: net.ipv6.conf.default.disable_ipv6";
+	n->forces_ipv6 = !option_is(OPTIONS "all/forwarding", '1');
+	if (n->forces_ipv6 && !force_uplinks(n, buf_span(&text)))
 		return "the host does not forward IPv6, and its kernel cannot for single "
 		       "interfaces: docs/operate/network.md";
 	return NULL;

@@ -15,6 +15,9 @@ struct host_network;
  * sandboxes have no IPv6. */
 void network_prepare_ipv6(struct host_network *n);
 
+/* Whether interfaces that are made now get IPv6: an administrator may have turned it off. */
+bool network_links_get_ipv6(void);
+
 /* Moves *rest, which is a text of /proc/net/ipv6_route, behind the next default route of an
  * interface; false when there is none. */
 bool network_next_uplink6(struct span *rest, struct span *ret_name);

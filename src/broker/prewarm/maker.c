@@ -27,6 +27,7 @@
 #include "broker/host/options.h"
 #include "broker/network/link.h"
 #include "broker/network/network.h"
+#include "broker/network/uplink6.h"
 
 #define LISTEN_BACKLOG 256
 #define AGENT_FDS 6 /* of the answer to LAUNCH_AGENT */
@@ -105,14 +106,16 @@ static int make_socket(struct making *m, struct error *err)
 	return 0;
 }
 
-static void set_address6(const struct host_network *n, struct launch_agent *request)
+/* Returns whether it has one. */
+static bool set_address6(const struct host_network *n, struct launch_agent *request)
 {
 	struct address6 address;
 
-	if (!n->ipv6)
-		return;
+	if (!n->ipv6 || !network_links_get_ipv6())
+		return false;
 	network_address6(n, request->slot, &address);
 	memcpy(request->address6, address.bytes, sizeof(request->address6));
+	return true;
 }
 
 /* Only the agent holds the listening socket, so that it ends with the agent, not when the batch is
@@ -126,6 +129,7 @@ static int make_agent(struct making *m, struct error *err)
 	struct wire_fds fds = {.fds = {m->listen_fd, m->prewarm->setup_far_fd, m->group_fd},
 	                       .count = 2 + request.has_group};
 	struct launcher_result got;
+	bool has_ipv6 = false;
 
 	cgroup_open_events(m->host->cgroups, m->name, m->events);
 	request.has_events = m->events[0] >= 0 && m->events[1] >= 0;
@@ -134,7 +138,7 @@ static int make_agent(struct making *m, struct error *err)
 	if (m->prewarm->kind == PREWARM_INTERNET) {
 		if (network_address(m->host->network, request.slot, &request.address, err) < 0)
 			return -1;
-		set_address6(m->host->network, &request);
+		has_ipv6 = set_address6(m->host->network, &request);
 		network_link_clear(request.slot);
 	}
 	if (launcher_call(m->host, LAUNCH_AGENT, &request, &fds, &got, err) < 0)
@@ -147,10 +151,8 @@ static int make_agent(struct making *m, struct error *err)
 	fd_forget(&m->listen_fd);
 	for (unsigned i = 0; i < CGROUP_EVENTS_COUNT; i++)
 		fd_forget(&m->events[i]);
-	return m->prewarm->kind == PREWARM_INTERNET && m->host->network->ipv6 &&
-	                       m->host->network->forces_ipv6
-	               ? network_link_forward6(request.slot, err)
-	               : 0;
+	return has_ipv6 && m->host->network->forces_ipv6 ? network_link_forward6(request.slot, err)
+	                                                 : 0;
 }
 
 /* Made on a guess: that costs nothing here, and a third of a millisecond in a request. */
