@@ -71,16 +71,17 @@ static void read_answer(struct arena *a, struct span text, struct oauth_answer *
 		ret->code = "invalid_answer";
 }
 
-static int send_post(const struct oauth_caller *c, struct outbound_post *post,
+static int send_post(const struct oauth_caller *c, const struct outbound_post *post,
                      struct oauth_answer *ret, struct error *err)
 {
 	AUTO(buf_done) struct buf answer = BUF(BODY_MAX);
+	struct outbound_post whole = *post;
 
-	post->timeout_ms = TIMEOUT_MS;
-	post->allow_private = c->config->webhook_allow_private;
-	post->answer = &answer;
+	whole.timeout_ms = TIMEOUT_MS;
+	whole.allow_private = c->config->webhook_allow_private;
+	whole.answer = &answer;
 	*ret = (struct oauth_answer){.status = 0};
-	if (outbound_post(post, &ret->status, err) < 0)
+	if (outbound_post(&whole, &ret->status, err) < 0)
 		return FAIL_CONTEXT(err, "the service at '%.200s'", post->url);
 	read_answer(c->arena, buf_span(&answer), ret);
 	return 0;
