@@ -159,7 +159,8 @@ static bool on_piece(void *context, struct span piece)
 	return true;
 }
 
-static void on_watch_end(void *context, struct http_async_answer *answer, const struct error *err)
+static void on_watch_end(void *context, struct http_async_answer *answer,
+                         UNUSED const struct error *err)
 {
 	struct kubernetes *k = as_kubernetes(context);
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&k->mutex);
@@ -167,7 +168,7 @@ static void on_watch_end(void *context, struct http_async_answer *answer, const 
 	k->watch_has_ended = true;
 	if (answer && answer->status == GONE_STATUS)
 		k->wants_list = true;
-	k->watch_has_failed = err || answer->status != 200;
+	k->watch_has_failed = !answer || answer->status != 200;
 	pthread_cond_broadcast(&k->changed);
 }
 

@@ -7,6 +7,7 @@
  * v4.channel.k8s.io. A port-forward has two channels for each port, data and errors, and each
  * begins with the port's number in two bytes. An exec has stdin, stdout, stderr and a last status.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,6 +212,7 @@ static void *open_pod_stream(struct remote *r, const struct remote_reach *reach,
 	for (size_t i = 0; i < COUNT_OF(ways); i++)
 		if (strstr(reach->inner, ways[i].word))
 			s->way = &ways[i];
+	assert(s->way); /* reach_agent writes one of the words */
 	s->to_skip = s->way->skipped;
 	(void)snprintf(s->path, sizeof(s->path), "%s", reach->inner);
 	(void)snprintf(s->host, sizeof(s->host), "%s", strstr(reach->url, "://") + 3);
