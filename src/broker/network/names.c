@@ -42,10 +42,8 @@ static const char frame[] =
 
 /* The gateway's address is a denied one, like all others. Packets over the rate are dropped here,
  * because a nat chain would count the packets of one socket once. */
-static void add_gateway_rules(struct buf *out, const struct host_network *n, uint32_t slot)
+static void add_gateway_rules(struct buf *out, const struct network_gateway *g, uint32_t slot)
 {
-	const struct network_gateway *g = n->gateway;
-
 	buf_addf(out, ENTRY "tcp dport { %u, %u } ct state new " TOO_FAST, slot, g->http, g->tls);
 	buf_addf(out, ENTRY "udp dport %u " TOO_FAST, slot, g->dns);
 	buf_addf(out, ENTRY "tcp dport { %u, %u } accept\n", slot, g->http, g->tls);
@@ -83,7 +81,7 @@ int network_names_rules(struct buf *out, const struct host_network *n, uint32_t 
 		buf_addf(&to, "redirect to :%u", ports[i].to);
 		add_redirect(out, slot, buf_text(&from), buf_text(&to));
 	}
-	add_gateway_rules(out, n, slot);
+	add_gateway_rules(out, g, slot);
 	return 0;
 }
 
