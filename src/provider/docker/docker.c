@@ -2,6 +2,7 @@
 #include "provider/docker/docker.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -360,7 +361,6 @@ static int stop_container(struct provider *p, const char *id, const struct docke
                           int64_t grace_ms, int64_t deadline, struct error *err)
 {
 	char verb[64];
-	AUTO_CLOSE int agent = -1;
 
 	if (state->paused) {
 		/* gVisor does not end while it is frozen. */
@@ -372,9 +372,9 @@ static int stop_container(struct provider *p, const char *id, const struct docke
 		return post_verb(p, id, "/wait?condition=not-running", NULL, deadline, err);
 	}
 	/* Docker knows whole seconds only, and its SIGTERM means the agent's own grace. */
-	agent = agent_stop_begin(p, id, grace_ms);
-	(void)snprintf(verb, sizeof(verb), "/stop?t=%lld",
-	               (long long)((grace_ms + 999) / 1000 + STOP_SPARE_S));
+	AUTO_CLOSE int agent UNUSED = agent_stop_begin(p, id, grace_ms);
+	(void)snprintf(verb, sizeof(verb), "/stop?t=%" PRId64,
+	               (grace_ms + 999) / 1000 + STOP_SPARE_S);
 	return post_verb(p, id, verb, already, deadline, err);
 }
 
@@ -606,7 +606,7 @@ static int docker_list(struct provider *p, struct arena *a, struct provider_list
                        struct error *err)
 {
 	AUTO(buf_done) struct buf path = BUF(1024);
-	struct provider_list list;
+	struct provider_list list = {.count = 0};
 	int status = 0;
 
 	docker_write_list_path(&path, DOCKER_CONTAINER_LIST, DOCKER_SERVER_LABEL,

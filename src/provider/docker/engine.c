@@ -307,7 +307,7 @@ static int fail_answer(const struct docker_call *call, const struct http_answer 
 int docker_engine_call(struct docker_engine *e, const struct docker_call *call,
                        struct docker_answer *ret, struct error *err)
 {
-	struct docker_version version;
+	struct docker_version version = {.minor = 0};
 	struct http_answer answer;
 	char prefix[24];
 

@@ -306,7 +306,7 @@ static int import_image(struct provider *p, const struct provider_template *requ
 {
 	AUTO(buf_done) struct buf name = BUF(512);
 	struct image_source source = {.name = BUF(1024), .login = DOCKER_LOGIN_NONE};
-	int64_t size;
+	int64_t size = -1;
 
 	if (strcmp(request->recipe, "registry") != 0 || !request->source)
 		return FAIL(err, ERROR_UNSUPPORTED,
