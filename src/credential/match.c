@@ -164,10 +164,12 @@ static bool glob_holds(const char *p, const char *p_end, const char *t, struct g
 static bool path_has_prefix(struct span path, const char *prefix)
 {
 	size_t size = strlen(prefix);
+	struct span rest;
 
-	return span_starts_with(path, prefix) &&
-	       (path.size == size || (size > 0 && prefix[size - 1] == '/') ||
-	        path.data[size] == '/');
+	if (!span_starts_with(path, prefix))
+		return false;
+	rest = span_after(path, size);
+	return rest.size == 0 || rest.data[0] == '/' || (size > 0 && prefix[size - 1] == '/');
 }
 
 /* A comparison that takes too long holds for a rule that refuses, and for no other. */

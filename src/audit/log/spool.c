@@ -118,10 +118,9 @@ static void remove_segment(struct audit_spool *s, struct audit_segment *segment)
 
 void spool_close(struct audit_spool *s)
 {
-	while (s->segments.next && !list_is_empty(&s->segments)) {
-		struct audit_segment *segment =
-		        LIST_ENTRY(s->segments.next, struct audit_segment, item);
-
+	if (!s->segments.next)
+		list_init(&s->segments);
+	LIST_EACH (&s->segments, struct audit_segment, segment, item) {
 		if (segment->notes == 0) {
 			remove_segment(s, segment);
 			continue;

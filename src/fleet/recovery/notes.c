@@ -241,7 +241,7 @@ static int list_folder(const struct fleet *f, DIR **ret, struct error *err)
 	*ret = fd < 0 ? NULL : fdopendir(fd);
 	if (!*ret)
 		return FAIL_ERRNO(err, "list the notes");
-	fd = -1; /* the list has it */
+	(void)TAKE_FD(fd); /* the list has it */
 	return 0;
 }
 
