@@ -75,6 +75,8 @@ int task_merge(char **words, UNUSED struct task_report *report, struct error *er
 		if (open_upper(*id, &layers[count], err) < 0)
 			return -1;
 	}
+	if (count == 0)
+		return FAIL(err, ERROR_INVALID, "no layers to merge");
 	if (make_layer(words[0], layers[0], &to, err) < 0)
 		return -1;
 	fault_point("task", "flatten-folder");
