@@ -21,6 +21,7 @@ static const struct option long_options[] = {
 
 struct arguments {
 	struct config_source source;
+	struct config config;
 	const char *flags[2];
 	struct backup_options options;
 };
@@ -67,17 +68,15 @@ static int parse_arguments(struct arguments *a, int argc, char **argv, struct er
 
 static int run_program(struct arguments *a, int argc, char **argv, struct error *err)
 {
-	struct config config;
-
 	if (parse_arguments(a, argc, argv, err) < 0)
 		return -1;
 	if (geteuid() != 0) {
 		(void)FAIL(err, ERROR_FORBIDDEN, "a server's files belong to root");
 		return FAIL_HINT(err, "use sudo, on the server's machine");
 	}
-	if (config_load(a->options.arena, &a->source, &config, err) < 0)
+	if (config_load(a->options.arena, &a->source, &a->config, err) < 0)
 		return -1;
-	a->options.config = &config;
+	a->options.config = &a->config;
 	if (strcmp(argv[optind], "backup") == 0)
 		return backup_server(&a->options, err);
 	if (strcmp(argv[optind], "restore") == 0)
