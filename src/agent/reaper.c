@@ -72,7 +72,7 @@ ON_OWN_STACK static void raise_oom_score(void)
  * holds shows all of them. */
 ON_OWN_STACK static void take_cpus(unsigned wanted)
 {
-	unsigned char has[CPUS_MAX / 8], set[CPUS_MAX / 8];
+	unsigned char has[CPUS_MAX / 8] = {0}, set[CPUS_MAX / 8];
 	unsigned cpu = 0;
 	long size = raw_call(SYS_sched_getaffinity, 0, sizeof(has), (long)has, 0);
 

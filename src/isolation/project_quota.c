@@ -125,9 +125,14 @@ int project_quota_begin(int folder, struct error *err)
 
 static int find_project(int folder, uint32_t *ret, struct error *err)
 {
-	if (read_project(folder, ret, err) < 0)
+	uint32_t project = 0;
+
+	if (read_project(folder, &project, err) < 0)
 		return -1;
-	return *ret ? 0 : FAIL(err, ERROR_NOT_FOUND, "the folder has no project");
+	if (project == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "the folder has no project");
+	*ret = project;
+	return 0;
 }
 
 int project_quota_limit(int folder, const struct project_amount *most, struct error *err)

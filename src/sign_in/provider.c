@@ -119,7 +119,7 @@ static int call_provider(struct arena *a, struct provider_call *call, const char
 		return fail_provider(call->url, err);
 	result = run_call(client, a, path, call, err);
 	http_client_close(client);
-	if (result == 0) {
+	if (result >= 0) {
 		*ret_text = arena_copy(a, buf_span(&call->body));
 		result = json_load(a, span_of(*ret_text), ret, err);
 	}
