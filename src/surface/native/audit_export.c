@@ -14,7 +14,7 @@ static void add_filter(struct buf *out, const char *name, const char *value)
 	if (!value)
 		return;
 	buf_addf(out, "%s%s=", out->size ? " " : "", name);
-	for (size_t i = 0; value[i] && i < 128; i++)
+	for (size_t i = 0; i < 128 && value[i]; i++)
 		buf_add_byte(out, isalnum((unsigned char)value[i]) || strchr("._@+*:-", value[i])
 		                          ? value[i]
 		                          : '?');
