@@ -82,10 +82,9 @@ static void make_reserve(int data_fd)
 	if (make_space(data_fd) < 0)
 		return;
 	for (unsigned i = 0; i < FILES; i++) {
-		AUTO_CLOSE int fd = -1;
-
 		name_file(i, name);
-		fd = openat(data_fd, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+		AUTO_CLOSE int fd UNUSED =
+		        openat(data_fd, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	}
 }
 

@@ -84,7 +84,7 @@ static int read_usage(struct fleet *f, const struct storage_claim *claim,
 int storage_check(struct fleet *f, const struct storage_claim *claim, int64_t bytes,
                   struct error *err)
 {
-	struct project_storage used;
+	struct project_storage used = {.templates = 0};
 	int64_t limit;
 
 	if (read_usage(f, claim, &used, &limit, err) < 0)
@@ -97,7 +97,7 @@ int storage_check(struct fleet *f, const struct storage_claim *claim, int64_t by
 int storage_room(struct fleet *f, const struct storage_claim *claim, int64_t *ret_bytes,
                  struct error *err)
 {
-	struct project_storage used;
+	struct project_storage used = {.templates = 0};
 	int64_t limit;
 
 	if (read_usage(f, claim, &used, &limit, err) < 0)
