@@ -82,9 +82,10 @@ static bool main_runs(const struct json_value *list, struct pod_state *p)
 	return false;
 }
 
-/* The scheduler's words, for which it has no code, while the storage makes the volume of a claim. A
- * scheduler with other words is given less time. */
-#define AWAITS_VOLUME "unbound immediate PersistentVolumeClaims"
+/* In the scheduler's words, for which it has no code, while the storage makes the volume of a
+ * claim, or while the scheduler has not heard of a new claim: "pod has unbound immediate
+ * PersistentVolumeClaims", "persistentvolumeclaim "NAME" not found". */
+#define AWAITS_VOLUME "persistentvolumeclaim"
 
 static void read_conditions(const struct json_value *list, struct pod_state *p)
 {
@@ -95,7 +96,7 @@ static void read_conditions(const struct json_value *list, struct pod_state *p)
 		    strcmp(json_get_text(c, "status", ""), "False") != 0)
 			continue;
 		const char *message = json_get_text(c, "message", "");
-		p->lacks_node = strstr(message, AWAITS_VOLUME) == NULL;
+		p->lacks_node = strcasestr(message, AWAITS_VOLUME) == NULL;
 		note_problem(p, "", "no node takes it", message);
 	}
 }

@@ -186,13 +186,22 @@ TEST(a_pod_says_why_it_does_not_start)
 
 TEST(a_pod_whose_volume_is_being_made_does_not_lack_a_node)
 {
-	struct pod_state pod =
-	        read_pod("{\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\","
-	                 "\"status\":\"False\",\"message\":\"0/1 nodes are available: 1 pod has "
-	                 "unbound immediate PersistentVolumeClaims.\"}]}");
+	static const char *const messages[] = {
+	        "0/1 nodes are available: 1 pod has unbound immediate PersistentVolumeClaims.",
+	        "0/1 nodes are available: 1 persistentvolumeclaim \\\"atoll-x\\\" not found."};
 
-	assert_true(!pod.lacks_node && !pod.is_stuck);
-	assert_non_null(strstr(pod.problem, "unbound immediate PersistentVolumeClaims"));
+	for (size_t i = 0; i < COUNT_OF(messages); i++) {
+		char status[512];
+
+		(void)snprintf(status, sizeof(status),
+		               "{\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\","
+		               "\"status\":\"False\",\"message\":\"%s\"}]}",
+		               messages[i]);
+		struct pod_state pod = read_pod(status);
+
+		assert_true(!pod.lacks_node && !pod.is_stuck);
+		assert_non_null(strcasestr(pod.problem, "persistentvolumeclaim"));
+	}
 }
 
 TEST(a_pod_says_why_it_has_ended)
