@@ -267,6 +267,14 @@ disabled_plugins = [{unused}]
         (part.kill if hard else part.terminate)()
         part.wait()
 
+    def wait_for_volumes(self, namespace):
+        """Until the controllers make a volume for a claim. After the API server was away they ask for it in growing intervals, of 30 s at last."""
+        path, name = f"/api/v1/namespaces/{namespace}/persistentvolumeclaims", f"probe-{time.monotonic_ns()}"
+        self.api.call("POST", path, {"metadata": {"name": name}, "spec": {"storageClassName": CLASS, "accessModes": ["ReadWriteOnce"],
+                                                                          "resources": {"requests": {"storage": "1Mi"}}}})
+        atoll.wait_for(lambda: self.api.get(f"{path}/{name}")["status"].get("phase") == "Bound", 90, "a volume")
+        self.api.call("DELETE", f"{path}/{name}")
+
     # ---- the end ----
 
     def end_pods(self):

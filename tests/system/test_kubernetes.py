@@ -456,5 +456,6 @@ def test_an_api_server_that_is_away_costs_only_its_own(api, server, cluster, box
         time.sleep(max(0, 20 - (time.monotonic() - begun)))
         cluster.start_api_server()
         assert atoll.wait_for(lambda: api.exec(box, "echo far")["stdout"], 60, "an answer of the pod") == "far\n"
+        cluster.wait_for_volumes(SPACE)
         with api.sandbox(provider="pods", internet=True) as made:
             assert api.exec(made, "echo new")["stdout"] == "new\n"
