@@ -11,6 +11,7 @@
 #include "base/thread.h"
 #include "credential/rule.h"
 #include "credential/sender.h"
+#include "grant/silence.h"
 #include "grant/state.h"
 #include "store/consents.h"
 #include "store/credentials.h"
@@ -175,6 +176,7 @@ void grants_close(struct grants *g)
 	if (g->has_window_thread)
 		(void)pthread_join(g->window_thread, NULL);
 	grant_forget_trust(g);
+	silence_done(&g->silent);
 	map_done(&g->sent);
 	map_done(&g->prepared);
 	map_done(&g->used);

@@ -26,6 +26,8 @@ struct grants {
 	struct map used; /* uses.c: "SANDBOX CREDENTIAL" -> uintptr_t: the hour of the last event */
 	/* used by the trust thread only */
 	struct map trusted; /* id -> struct trust_state (rounds.c) */
+	/* used by the thread of windows only */
+	struct map silent; /* id -> struct silence */
 };
 
 /* grant.c: sends the set of a sandbox with rules to the proxy. Under the mutex. */

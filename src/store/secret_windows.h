@@ -14,6 +14,9 @@
 struct arena;
 struct store;
 
+#define SECRET_WINDOW_START_MS 30000   /* from the row to the end of the window's start, at most */
+#define SECRET_WINDOW_OPENING_MS 60000 /* so long a row stays without a window */
+
 struct secret_window {
 	const char *sandbox_id, *name, *consent_id;
 	const char *conversation_id, *key_id; /* of the call that opened it */

@@ -3,7 +3,9 @@
 
 import contextlib
 import datetime
+import os
 import shutil
+import signal
 import sqlite3
 import subprocess
 import time
@@ -182,6 +184,44 @@ def test_a_killed_server_still_ends_the_window(api, server, person, db):
         refused("conflict", "another conversation", run, api, sandbox, SIZE, "mine", "c2")
         api.post("/v1/conversations/c1/credentials/db/revoke", {})
         atoll.wait_for(lambda: "mine" not in windows(api, sandbox), 20, "the window's end")
+
+
+@contextlib.contextmanager
+def silent(api, count, person):
+    """Sandboxes with a window whose agents do not answer, and whose consent then ends."""
+    with contextlib.ExitStack() as stack:
+        sandboxes = [stack.enter_context(api.sandbox()) for _ in range(count)]
+        for sandbox in sandboxes:
+            activate(api, person, sandbox, "hostile")
+            assert WITH in run(api, sandbox, SIZE, "mine", "hostile")
+        markers = [f"sleep 3{time.monotonic_ns()}" for _ in sandboxes]
+        for sandbox, marker in zip(sandboxes, markers):
+            api.exec(sandbox, marker, background=True)
+        pids = [atoll.wait_for(lambda: atoll.first_process(marker), 15, "a process of the sandbox") for marker in markers]
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            yield sandboxes
+        finally:
+            for pid in pids:
+                os.kill(pid, signal.SIGCONT)
+        for sandbox in sandboxes:
+            atoll.wait_for(lambda: "mine" not in windows(api, sandbox), 70, "the end of the window of a sandbox that answers again")
+
+
+def test_silent_sandboxes_do_not_delay_the_end_elsewhere(api, person, db):
+    with api.sandbox() as honest:
+        activate(api, person, honest, "honest")
+        with silent(api, 12, person):
+            api.post("/v1/conversations/hostile/credentials/db/revoke", {})
+            time.sleep(1)  # the thread is among the silent ones
+            for _ in range(2):
+                assert WITH in run(api, honest, SIZE, "mine", "honest")
+                api.post("/v1/conversations/honest/credentials/db/revoke", {})
+                began = time.monotonic()
+                atoll.wait_for(lambda: "mine" not in windows(api, honest), 30, "the window's end")
+                assert time.monotonic() - began < 8
+                activate(api, person, honest, "honest")
 
 
 @pytest.mark.parametrize("change, word", [
