@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/id.h"
 #include "provider/compute.h"
 #include "provider/provider.h"
@@ -11,6 +12,7 @@
 #include "terminal/secrets.h"
 #include "terminal/terminals.h"
 #include "store/projects.h"
+#include "store/secret_windows.h"
 #include "fleet/core/fleet_hold.h"
 #include "wire/agent_secrets.h"
 
@@ -178,13 +180,19 @@ static bool has_secrets(const struct terminal_open *open)
 	return open->secrets && open->secrets->env;
 }
 
+/* The row of the window stays for longer than the start may take. */
 static int start_with_secrets(const struct terminal_at *at, struct arena *a,
                               const struct terminal_open *open, struct agent_process *ret,
                               struct error *err)
 {
+	int64_t latest = deadline_after(SECRET_WINDOW_START_MS);
+	struct terminal_at soon = *at;
+
+	if (soon.deadline > latest)
+		soon.deadline = latest;
 	if (open->secrets->keep(open->secrets->context, at->window, err) < 0)
 		return -1;
-	if (start_shell(at, a, open, ret, err) == 0)
+	if (start_shell(&soon, a, open, ret, err) == 0)
 		return 0;
 	return FAIL_CONTEXT(err, "a window with credentials, which agents of earlier versions and "
 	                         "providers without an agent cannot open");
