@@ -113,16 +113,9 @@ bool grant_environment_has(const struct grant_environment *e, const char *creden
 	return false;
 }
 
-int grant_keep_window(struct grants *g, const struct grant_place *place,
-                      const struct grant_environment *e, const char *window, struct error *err)
+static int insert_rows(struct grants *g, const struct grant_place *place,
+                       const struct grant_environment *e, const char *window, struct error *err)
 {
-	const struct secret_window earlier = {
-	        .sandbox_id = place->sandbox->id, .name = window, .created_at = clock_unix_ms()};
-
-	/* No window of this name runs: rows of an earlier window would end this one with the
-	 * consents of that one, and keep its own conversation out. */
-	if (e->consent_count > 0 && store_secret_window_remove(g->options.store, &earlier, err) < 0)
-		return -1;
 	for (size_t i = 0; i < e->consent_count; i++) {
 		const struct secret_window row = {
 		        .sandbox_id = place->sandbox->id,
@@ -137,6 +130,56 @@ int grant_keep_window(struct grants *g, const struct grant_place *place,
 			return -1;
 	}
 	return 0;
+}
+
+static int fail_ended(const char *window, struct error *err)
+{
+	(void)FAIL(err, ERROR_CONFLICT,
+	           "the consent to the credentials of window '%s' has ended, or they have changed",
+	           window);
+	return FAIL_HINT(err, "call again, with another window");
+}
+
+/* How many of the window's rows still hold. Fails when one does not. */
+static int count_holding(struct grants *g, struct arena *a, const struct grant_place *place,
+                         const char *window, size_t *ret_count, struct error *err)
+{
+	struct secret_window_list found;
+	size_t count = 0;
+
+	if (store_secret_window_list(g->options.store, a, place->sandbox->id, clock_unix_ms(),
+	                             &found, err) < 0)
+		return -1;
+	for (size_t i = 0; i < found.count; i++) {
+		if (strcmp(found.items[i].name, window) != 0)
+			continue;
+		if (!found.items[i].holding)
+			return fail_ended(window, err);
+		count++;
+	}
+	*ret_count = count;
+	return 0;
+}
+
+int grant_keep_window(struct grants *g, const struct grant_place *place,
+                      const struct grant_environment *e, const char *window, struct error *err)
+{
+	AUTO(arena_done) struct arena a = {0};
+	const struct secret_window earlier = {
+	        .sandbox_id = place->sandbox->id, .name = window, .created_at = clock_unix_ms()};
+	size_t holding;
+
+	if (e->consent_count == 0)
+		return 0;
+	/* No window of this name runs: rows of an earlier window would end this one with the
+	 * consents of that one, and keep its own conversation out. */
+	if (store_secret_window_remove(g->options.store, &earlier, err) < 0 ||
+	    insert_rows(g, place, e, window, err) < 0)
+		return -1;
+	/* What ends after this is ended by the thread of windows, which sees the rows. */
+	if (count_holding(g, &a, place, window, &holding, err) < 0)
+		return -1;
+	return holding == e->consent_count ? 0 : fail_ended(window, err);
 }
 
 int grant_enter_window(struct grants *g, struct arena *a, const struct grant_place *place,
@@ -162,4 +205,19 @@ int grant_enter_window(struct grants *g, struct arena *a, const struct grant_pla
 		return FAIL_HINT(err, "use a window with another name");
 	}
 	return 0;
+}
+
+int grant_enter_secret_window(struct grants *g, struct arena *a, const struct grant_place *place,
+                              const char *window, struct error *err)
+{
+	size_t holding = 0;
+
+	if (grant_enter_window(g, a, place, window, err) < 0 ||
+	    (g && count_holding(g, a, place, window, &holding, err) < 0))
+		return -1;
+	if (holding > 0)
+		return 0;
+	(void)FAIL(err, ERROR_CONFLICT, "it is not known whose credentials window '%s' has",
+	           window);
+	return FAIL_HINT(err, "use a window with another name");
 }

@@ -115,11 +115,16 @@ MUST_CHECK int grant_environment_find(struct grants *g, struct arena *a,
                                       const struct grant_place *place,
                                       struct grant_environment *ret, struct error *err);
 bool grant_environment_has(const struct grant_environment *e, const char *credential_id);
-/* Writes down that the window gets these, before it does. */
+/* Writes down that the window gets these, before it does. Fails when a consent has ended since. */
 MUST_CHECK int grant_keep_window(struct grants *g, const struct grant_place *place,
                                  const struct grant_environment *e, const char *window,
                                  struct error *err);
-/* Fails when the window has values of another conversation, or of another key's. */
+/* Fails when the window of this name has values of another conversation, or of another key's. */
 MUST_CHECK int grant_enter_window(struct grants *g, struct arena *a,
                                   const struct grant_place *place, const char *window,
                                   struct error *err);
+/* For a window that is known to have values: fails also when it is not known whose they are, or
+ * when their consent has ended. */
+MUST_CHECK int grant_enter_secret_window(struct grants *g, struct arena *a,
+                                         const struct grant_place *place, const char *window,
+                                         struct error *err);

@@ -10,7 +10,7 @@ struct terminal_secrets {
 	const char **env; /* "KEY=value", NULL-terminated; NULL = none for a new window */
 	/* Before a new window gets them. */
 	int (*keep)(void *context, const char *window, struct error *err);
-	/* Whether the caller may use an open window that has such values. */
+	/* Whether the caller may use an open window that the agent says to have such values. */
 	int (*enter)(void *context, const char *window, struct error *err);
 	void *context;
 };

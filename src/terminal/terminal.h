@@ -60,6 +60,8 @@ struct terminal_at {
 	int64_t deadline;
 	const char *who;             /* name shown to other viewers; "" or NULL = none */
 	const struct cancel *cancel; /* ends the wait, not the command; or NULL */
+	/* Decides whether the call may use an open window with values; NULL: it may. */
+	const struct terminal_secrets *secrets;
 	/* While a call waits: the command's last output, or the screen, as text. Or NULL. */
 	void (*on_progress)(void *context, struct span text);
 	void *progress_context;

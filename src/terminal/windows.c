@@ -113,6 +113,15 @@ int terminal_list(const struct terminal_at *at, struct arena *a, struct terminal
 	return 0;
 }
 
+/* Whether the caller may use a window that the agent says to have values. */
+static int enter_window(const struct terminal_secrets *secrets, const struct terminal_window *w,
+                        struct error *err)
+{
+	if (!(w->process.flags & AGENT_EXEC_SECRET) || !secrets)
+		return 0;
+	return secrets->enter(secrets->context, w->name, err);
+}
+
 int terminal_find(const struct terminal_at *at, struct arena *a, struct terminal_window *ret,
                   struct error *err)
 {
@@ -124,7 +133,8 @@ int terminal_find(const struct terminal_at *at, struct arena *a, struct terminal
 		return -1;
 	if (g->count == 0)
 		return FAIL(err, ERROR_NOT_FOUND, "the sandbox has no window '%s'", at->window);
-	if (ask_state(at, &g->items[0], err) < 0)
+	if (enter_window(at->secrets, &g->items[0], err) < 0 ||
+	    ask_state(at, &g->items[0], err) < 0)
 		return -1;
 	*ret = g->items[0];
 	return 0;
@@ -235,10 +245,8 @@ static int open_locked(const struct terminal_at *at, struct arena *a,
 	for (size_t i = 0; i < g->count; i++) {
 		if (strcmp(g->items[i].name, at->window) != 0)
 			continue;
-		if (g->items[i].process.flags & AGENT_EXEC_SECRET && open->secrets &&
-		    open->secrets->enter(open->secrets->context, at->window, err) < 0)
-			return -1;
-		if (ask_state(at, &g->items[i], err) < 0 ||
+		if (enter_window(open->secrets, &g->items[i], err) < 0 ||
+		    ask_state(at, &g->items[i], err) < 0 ||
 		    (g->items[i].state.idle_ms == 0 && set_idle(at, open, &g->items[i], err) < 0))
 			return -1;
 		*ret = g->items[i];

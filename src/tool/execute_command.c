@@ -108,7 +108,7 @@ static int execute_call(const struct tool_call *call, const void *input, struct 
                         struct error *err)
 {
 	const struct execute_input *in = input;
-	const struct terminal_at at = tool_window_at(call, in->window);
+	struct terminal_at at = tool_window_at(call, in->window);
 	size_t limit = (size_t)call->output_limit_bytes;
 	struct terminal_execute what = {
 	        .command = in->command,
@@ -120,6 +120,7 @@ static int execute_call(const struct tool_call *call, const void *input, struct 
 	struct tool_window_secrets secrets;
 	struct terminal_result result;
 
+	at.secrets = &secrets.secrets;
 	if (tool_wait_ms(call, in->wait_ms, TERMINAL_EXECUTE_WAIT_MS, &what.wait_ms, err) < 0 ||
 	    terminal_take_settings(call->store, call->arena, call->sandbox->project_id, &what.open,
 	                           err) < 0 ||

@@ -83,7 +83,9 @@ static int operator_call(const struct tool_call *call, const void *input, struct
                          struct error *err)
 {
 	const struct operator_input *in = input;
-	const struct terminal_at at = tool_window_at(call, in->window);
+	struct tool_window_secrets keep;
+	const struct terminal_secrets secrets = tool_guard_window(call, &keep);
+	struct terminal_at at = tool_window_at(call, in->window);
 	bool waits = in->wait_text || in->wait_regex || in->wait_change || in->quiet_ms;
 	struct terminal_operate what = {
 	        .text = in->text,
@@ -98,6 +100,7 @@ static int operator_call(const struct tool_call *call, const void *input, struct
 	struct terminal_screen screen;
 	enum terminal_reason reason;
 
+	at.secrets = &secrets;
 	if (tool_wait_ms(call, in->wait_ms, TERMINAL_OPERATE_WAIT_MS, &what.wait_ms, err) < 0 ||
 	    tool_enter_window(call, in->window, err) < 0 ||
 	    terminal_operate(&at, call->arena, &what, &screen, &reason, err) < 0)

@@ -33,6 +33,9 @@ struct tool_window_secrets {
 };
 MUST_CHECK int tool_prepare_window(const struct tool_call *call, struct tool_window_secrets *keep,
                                    struct terminal_open *ret, struct error *err);
+/* The same for a call that opens no window; `keep` outlives it. */
+struct terminal_secrets tool_guard_window(const struct tool_call *call,
+                                          struct tool_window_secrets *keep);
 /* Refuses a window that has credentials of another conversation. */
 MUST_CHECK int tool_enter_window(const struct tool_call *call, const char *window,
                                  struct error *err);

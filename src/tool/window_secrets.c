@@ -18,22 +18,29 @@ static int enter_window(void *context, const char *window, struct error *err)
 {
 	const struct tool_window_secrets *keep = context;
 
-	return grant_enter_window(keep->call->grants, keep->call->arena, &keep->place, window, err);
+	return grant_enter_secret_window(keep->call->grants, keep->call->arena, &keep->place,
+	                                 window, err);
+}
+
+struct terminal_secrets tool_guard_window(const struct tool_call *call,
+                                          struct tool_window_secrets *keep)
+{
+	*keep = (struct tool_window_secrets){.call = call, .place = place_of(call)};
+	return (struct terminal_secrets){
+	        .keep = keep_window, .enter = enter_window, .context = keep};
 }
 
 int tool_prepare_window(const struct tool_call *call, struct tool_window_secrets *keep,
                         struct terminal_open *ret, struct error *err)
 {
-	*keep = (struct tool_window_secrets){.call = call, .place = place_of(call)};
+	struct terminal_secrets secrets = tool_guard_window(call, keep);
+
 	if (grant_environment_find(call->grants, call->arena, &keep->place, &keep->environment,
 	                           err) < 0)
 		return -1;
-	keep->secrets = (struct terminal_secrets){
-	        .env = keep->environment.count > 0 ? keep->environment.env : NULL,
-	        .keep = keep_window,
-	        .enter = enter_window,
-	        .context = keep,
-	};
+	keep->secrets = secrets;
+	if (keep->environment.count > 0)
+		keep->secrets.env = keep->environment.env;
 	ret->secrets = &keep->secrets;
 	return 0;
 }

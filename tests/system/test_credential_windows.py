@@ -186,6 +186,21 @@ def test_a_killed_server_still_ends_the_window(api, server, person, db):
         atoll.wait_for(lambda: "mine" not in windows(api, sandbox), 20, "the window's end")
 
 
+def test_a_window_whose_row_is_lost_is_closed_to_all(api, server, person, db):
+    with api.sandbox() as sandbox:
+        activate(api, person, sandbox)
+        assert WITH in run(api, sandbox, SIZE, "mine")
+        with contextlib.closing(sqlite3.connect(server.data / "store/atoll.db", timeout=20)) as store, store:
+            assert store.execute("DELETE FROM secret_windows WHERE sandbox_id = ?", (sandbox,)).rowcount == 1
+        for conversation in ("c1", "c2", None):
+            refused("conflict", "not known", run, api, sandbox, SIZE, "mine", conversation)
+            refused("conflict", "not known", lambda: call(api, sandbox, "terminal_operator", conversation, window="mine"))
+            refused("conflict", "not known", lambda: call(api, sandbox, "execute_command", conversation, window="mine"))
+        # The next round of the thread ends it, because another window has a row.
+        assert WITH in run(api, sandbox, SIZE, "second")
+        atoll.wait_for(lambda: windows(api, sandbox) == {"second"}, 20, "the end of the window without a row")
+
+
 @contextlib.contextmanager
 def silent(api, count, person):
     """Sandboxes with a window whose agents do not answer, and whose consent then ends."""

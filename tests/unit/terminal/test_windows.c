@@ -6,8 +6,10 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "terminal/secrets.h"
 #include "unit.h"
 #include "window_agent.h"
+#include "wire/agent_secrets.h"
 
 static struct window_fixture f;
 
@@ -93,6 +95,34 @@ TEST(a_window_without_a_name_gets_a_new_one)
 	assert_int_equal(strncmp(one.name, "w-", 2), 0);
 	assert_int_equal(terminal_name_check(one.name, &err), 0);
 	assert_string_not_equal(one.name, two.name);
+}
+
+static int refuse_window(void *context, const char *window, struct error *err)
+{
+	assert_ptr_equal(context, &f);
+	assert_string_equal(window, "main");
+	return FAIL(err, ERROR_CONFLICT, "no");
+}
+
+TEST(a_window_with_values_is_for_callers_that_may_enter_it)
+{
+	const struct terminal_secrets secrets = {.enter = refuse_window, .context = &f};
+	struct terminal_at call = at("main");
+	struct error err = {0};
+	struct terminal_window w;
+
+	(void)make("main");
+	call.secrets = &secrets;
+	assert_int_equal(terminal_find(&call, &f.arena, &w, &err), 0);
+	assert_int_equal(open_with("main", (struct terminal_open){.secrets = &secrets}),
+	                 ERROR_NONE);
+	f.agent.windows[0].process.flags |= AGENT_EXEC_SECRET;
+	assert_int_equal(terminal_find(&call, &f.arena, &w, &err), -1);
+	assert_int_equal(err.code, ERROR_CONFLICT);
+	assert_int_equal(open_with("main", (struct terminal_open){.secrets = &secrets}),
+	                 ERROR_CONFLICT);
+	call.secrets = NULL;
+	assert_int_equal(terminal_find(&call, &f.arena, &w, &err), 0);
 }
 
 TEST(names_sizes_and_times_have_bounds)
