@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values of credentials in the environment of terminal windows: which ones a call's new window
- * gets, and the end of windows whose consent has ended. */
-#include <signal.h>
+ * gets, and who may use it. */
 #include <string.h>
-#include <sys/prctl.h>
 
 #include "base/clock.h"
 #include "grant/state.h"
@@ -14,6 +12,7 @@
 #include "store/credentials.h"
 #include "store/sandbox_record.h"
 #include "store/secret_windows.h"
+#include "store/secrets.h"
 
 /* The key that asked for the consent; a key that guesses the conversation's id gets nothing. */
 static bool is_asker(struct grants *g, struct arena *a, const struct grant_place *place,
@@ -43,8 +42,9 @@ static int add_variables_of(struct arena *a, const struct credential_record *r,
 	struct span rest = span_of(r->environment), name, field;
 	const struct json_value *fields;
 
-	if (json_load(a, span_of(r->fields_json), &fields, err) < 0)
-		return -1;
+	if (store_secret_check(r->fields_json, err) < 0 ||
+	    json_load(a, span_of(r->fields_json), &fields, err) < 0)
+		return FAIL_CONTEXT(err, "credential '%s'", r->name);
 	while (e->count < GRANT_VARIABLES_MAX &&
 	       credential_environment_next(&rest, &name, &field)) {
 		const char *variable = arena_copy(a, name);
@@ -68,7 +68,7 @@ static int add_consent(struct grants *g, struct arena *a, const struct grant_pla
 	const char *why;
 
 	if (strcmp(consent->conversation_id, place->conversation_id) != 0 ||
-	    !is_asker(g, a, place, consent))
+	    grant_environment_has(e, consent->credential_id) || !is_asker(g, a, place, consent))
 		return 0;
 	if (store_credential_find(g->options.store, a, &ref, &r, err) < 0) {
 		if (err->code != ERROR_NOT_FOUND)

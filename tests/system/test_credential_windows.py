@@ -201,6 +201,19 @@ def test_a_window_whose_row_is_lost_is_closed_to_all(api, server, person, db):
         atoll.wait_for(lambda: windows(api, sandbox) == {"second"}, 20, "the end of the window without a row")
 
 
+def test_a_value_under_another_key_is_told_and_opens_no_window(api, server, person, db):
+    with api.sandbox() as sandbox:
+        activate(api, person, sandbox)
+        with contextlib.closing(sqlite3.connect(server.data / "store/atoll.db", timeout=20)) as store, store:
+            text, = store.execute("SELECT fields_json FROM credentials WHERE name = 'db'").fetchone()
+            assert PASSWORD not in text
+            middle = len(text) // 2
+            changed = text[:middle] + ("A" if text[middle] != "A" else "B") + text[middle + 1:]
+            store.execute("UPDATE credentials SET fields_json = ? WHERE name = 'db'", (changed,))
+        refused("unavailable", "sealed with a key", run, api, sandbox, SIZE, "mine")
+        assert windows(api, sandbox) == set()
+
+
 @contextlib.contextmanager
 def silent(api, count, person):
     """Sandboxes with a window whose agents do not answer, and whose consent then ends."""
