@@ -204,6 +204,8 @@ static int start_with_secrets(const struct terminal_at *at, struct arena *a,
 		return -1;
 	if (start_shell(&soon, a, open, ret, err) == 0)
 		return 0;
+	if (err->code != ERROR_INVALID && err->code != ERROR_UNSUPPORTED)
+		return -1;
 	return FAIL_CONTEXT(err, "a window with credentials, which agents of earlier versions and "
 	                         "providers without an agent cannot open");
 }

@@ -125,6 +125,36 @@ TEST(a_window_with_values_is_for_callers_that_may_enter_it)
 	assert_int_equal(terminal_find(&call, &f.arena, &w, &err), 0);
 }
 
+static int count_keep(void *context, const char *window, struct error *err)
+{
+	assert_string_equal(window, "main");
+	++*(int *)context;
+	return err->code ? -1 : 0;
+}
+
+TEST(only_an_agent_that_does_not_know_values_is_told_to_be_too_old)
+{
+	int kept = 0;
+	const char *env[] = {"A=12345678", NULL};
+	const struct terminal_secrets secrets = {.env = env, .keep = count_keep, .context = &kept};
+	const struct terminal_open open = {.cwd = "", .user = "", .secrets = &secrets};
+	const struct terminal_at call = at("main");
+	struct terminal_window w;
+	bool is_new;
+
+	for (enum error_code code = ERROR_NONE + 1; code < ERROR_CODE_COUNT; code++) {
+		bool is_old = code == ERROR_INVALID || code == ERROR_UNSUPPORTED;
+		struct error err = {0};
+
+		f.agent.start_failure = code;
+		assert_int_equal(terminal_open(&call, &f.arena, &open, &w, &is_new, &err), -1);
+		assert_int_equal(err.code, code);
+		assert_int_equal(strstr(err.text, "earlier versions") != NULL, is_old);
+		assert_non_null(strstr(err.text, "no start"));
+	}
+	assert_int_equal(kept, ERROR_CODE_COUNT - 1);
+}
+
 TEST(names_sizes_and_times_have_bounds)
 {
 	static const char *const bad[] = {"",    ".hidden",   "a b",

@@ -107,6 +107,10 @@ static void answer_exec(struct window_connection *c)
 	struct agent_window *w = &agent->windows[agent->count];
 	struct agent_exec exec;
 
+	if (agent->start_failure) {
+		send_failed(c, agent->start_failure, "no start");
+		return;
+	}
 	read_message(c, agent_exec_shape, &exec, sizeof(exec));
 	if (agent->has_no_bash && strcmp(exec.args[0], "bash") == 0) {
 		send_failed(c, ERROR_NOT_FOUND, "command not found: 'bash'");

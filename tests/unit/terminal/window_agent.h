@@ -33,8 +33,9 @@ struct window_agent {
 	struct agent_window windows[TERMINAL_WINDOWS_MAX];
 	unsigned count;
 	bool has_no_bash;
-	struct buf typed; /* all of it */
-	uint32_t signal;  /* the last to a foreground group */
+	enum error_code start_failure; /* of each start; 0: none */
+	struct buf typed;              /* all of it */
+	uint32_t signal;               /* the last to a foreground group */
 	/* Called with the mutex held; adds output by agent_window_add. May be NULL. */
 	void (*on_typed)(struct window_agent *agent, struct agent_window *w, struct span bytes);
 };
