@@ -41,7 +41,7 @@ MUST_CHECK int store_consent_insert(struct store *s, const struct consent_record
 /* Newest first, at most 1000; also those that have ended. */
 MUST_CHECK int store_consent_list(struct store *s, struct arena *a, const struct consent_ref *ref,
                                   struct consent_list *ret, struct error *err);
-/* Those of a sandbox that hold at `now`. */
+/* Those of a sandbox that hold at `now`, newest first. */
 MUST_CHECK int store_consent_active(struct store *s, struct arena *a, const char *sandbox_id,
                                     int64_t now, struct consent_list *ret, struct error *err);
 /* Ends those that hold; returns their number. */

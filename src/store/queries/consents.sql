@@ -21,7 +21,8 @@ LIMIT 1000;
 -- takes: record_lookup
 -- gives: consent_record
 SELECT {consent} FROM consents
-WHERE sandbox_id = :id AND revoked_at = 0 AND (expires_at = 0 OR expires_at > :now);
+WHERE sandbox_id = :id AND revoked_at = 0 AND (expires_at = 0 OR expires_at > :now)
+ORDER BY created_at DESC, id DESC;
 
 -- fragment: holding
 project_id = :project_id AND revoked_at = 0 AND (expires_at = 0 OR expires_at > :now)
