@@ -58,10 +58,9 @@ struct terminal_at {
 	const struct fleet_hold *hold;
 	const char *window;
 	int64_t deadline;
-	const char *who;             /* name shown to other viewers; "" or NULL = none */
-	const struct cancel *cancel; /* ends the wait, not the command; or NULL */
-	/* Decides whether the call may use an open window with values; NULL: it may. */
-	const struct terminal_secrets *secrets;
+	const char *who;                        /* name shown to other viewers; "" or NULL = none */
+	const struct cancel *cancel;            /* ends the wait, not the command; or NULL */
+	const struct terminal_secrets *secrets; /* guards open windows with values; or NULL */
 	/* While a call waits: the command's last output, or the screen, as text. Or NULL. */
 	void (*on_progress)(void *context, struct span text);
 	void *progress_context;
@@ -90,9 +89,8 @@ struct terminal_open {
 	const char **env;       /* "KEY=value", NULL-terminated */
 	uint32_t rows, columns; /* 0 = 24 x 80; ignored for an existing window */
 	int64_t ttl_ms;         /* idle time before it is closed; 0 = TERMINAL_TTL_MS */
-	/* Records a new window for this project; NULL = not recorded. ERROR_UNSUPPORTED without a
-	 * blob store. */
-	const char *record_for;
+	const char
+	        *record_for; /* records a new window for this project, in a blob store; or NULL */
 };
 /* Fills `ttl_ms` and `record_for` (which borrows `project_id`) from the project's settings. Read
  * for each new window, so that a change applies to the next one. */
