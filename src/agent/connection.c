@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -324,7 +325,7 @@ static void keep_rest(struct connection *c, struct span bytes)
 	else
 		buf_add_span(&c->in, bytes);
 	if (c->in.size == 0)
-		buf_done(&c->in);
+		buf_wipe(&c->in);
 }
 
 void connection_handle(struct connection *c, struct span bytes)
@@ -352,9 +353,10 @@ static void receive_bytes(struct connection *c)
 	char bytes[READ_SIZE];
 	ssize_t got = recv(c->watch.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 
-	if (got > 0)
+	if (got > 0) {
 		connection_handle(c, (struct span){bytes, (size_t)got});
-	else if (got == 0 || (errno != EAGAIN && errno != EINTR))
+		explicit_bzero(bytes, (size_t)got);
+	} else if (got == 0 || (errno != EAGAIN && errno != EINTR))
 		connection_close(c);
 }
 
@@ -419,7 +421,7 @@ void connection_free_closed(struct agent *a)
 {
 	LIST_EACH (&a->closed, struct connection, c, item) {
 		list_remove(&c->item);
-		buf_done(&c->in);
+		buf_wipe(&c->in);
 		buf_done(&c->out);
 		job_free(c->job);
 		free(c);

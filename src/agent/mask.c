@@ -24,6 +24,7 @@ struct secret_mask *secret_mask_new(const char *const *secrets)
 		return NULL;
 	m = memory_new(sizeof(*m));
 	m->raw = m->shown = BUF(WINDOW_MAX);
+	(void)buf_reserve(&m->raw, WINDOW_MAX); /* so that it leaves nothing behind when it grows */
 	for (; *secrets && m->count < AGENT_SECRETS_MAX; secrets++) {
 		const char *value = strchr(*secrets, '=');
 
@@ -35,13 +36,6 @@ struct secret_mask *secret_mask_new(const char *const *secrets)
 	return m;
 }
 
-static void wipe_buf(struct buf *b)
-{
-	if (b->data)
-		explicit_bzero(b->data, b->size);
-	buf_done(b);
-}
-
 void secret_mask_free(struct secret_mask *m)
 {
 	if (!m)
@@ -50,8 +44,8 @@ void secret_mask_free(struct secret_mask *m)
 		explicit_bzero(m->values[i], m->sizes[i]);
 		free(m->values[i]);
 	}
-	wipe_buf(&m->raw);
-	wipe_buf(&m->shown);
+	buf_wipe(&m->raw);
+	buf_wipe(&m->shown);
 	free(m);
 }
 

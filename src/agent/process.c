@@ -103,7 +103,7 @@ static void process_free(struct process *p)
 	secret_mask_free(p->mask);
 	job_free(p->job);
 	arena_done(&p->arena);
-	arena_done(&p->spawn_arena);
+	arena_wipe(&p->spawn_arena);
 	free(p);
 }
 
@@ -249,7 +249,7 @@ static void on_started(struct process *p)
 	 * command in its last instructions. */
 	if (p->pty < 0)
 		close_spawn_fds(p);
-	arena_done(&p->spawn_arena);
+	arena_wipe(&p->spawn_arena);
 	p->look_at = p->warm_until = DEADLINE_NEVER;
 	if (p->killing)
 		process_kill_tree(p);
@@ -294,6 +294,9 @@ static void finish_process(struct process *p)
 		agent_stop_all(p->agent, 0);
 	watch_close(p->agent, &p->in);
 	buf_done(&p->stdin_bytes);
+	/* Ended processes are known for long; their secrets are not. */
+	if (process_output_has_ended(p))
+		secret_mask_free(TAKE(p->mask));
 	connections_resume(p->agent, p);
 	process_trim(p);
 	LIST_EACH (&p->viewers, struct connection, c, viewer)

@@ -616,7 +616,7 @@ static int decode_message(const struct call *call, const struct agent_request_ro
 int request_run(struct connection *c, uint16_t type, struct span payload, struct error *err)
 {
 	const struct agent_request_row *request = request_find(type);
-	AUTO(arena_done) struct arena arena = {0};
+	AUTO(arena_wipe) struct arena arena = {0}; /* secrets of a terminal may be in it */
 	union request_message message;
 	struct call call = {c, &arena, payload, &message};
 	int result;

@@ -177,6 +177,7 @@ static ssize_t fill_masked(struct process *p, struct channel *c, uint64_t floor)
 		secret_mask_add(p->mask, (struct span){bytes, (size_t)got}, &shown);
 	else if (got == 0 || (errno != EAGAIN && errno != EINTR))
 		secret_mask_end(p->mask, &shown);
+	explicit_bzero(bytes, sizeof(bytes));
 	ring_add(&c->ring, buf_span(&shown));
 	return got;
 }

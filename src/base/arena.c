@@ -46,6 +46,13 @@ void arena_done(struct arena *a)
 	*a = (struct arena){0};
 }
 
+void arena_wipe(struct arena *a)
+{
+	for (struct arena_block *block = a->blocks; block; block = block->next)
+		explicit_bzero(block->data, block->capacity);
+	arena_done(a);
+}
+
 void arena_reset(struct arena *a)
 {
 	struct arena_block *kept = a->blocks;

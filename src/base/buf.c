@@ -14,6 +14,13 @@ void buf_done(struct buf *b)
 	*b = BUF(b->size_max);
 }
 
+void buf_wipe(struct buf *b)
+{
+	if (b->data)
+		explicit_bzero(b->data, b->capacity);
+	buf_done(b);
+}
+
 void buf_reset(struct buf *b)
 {
 	b->size = 0;

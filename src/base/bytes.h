@@ -98,6 +98,7 @@ struct arena {
 };
 
 void arena_done(struct arena *a);  /* frees everything */
+void arena_wipe(struct arena *a);  /* the same, for secrets: overwrites them first */
 void arena_reset(struct arena *a); /* frees all but one block, for the next request */
 /* The position of an arena. arena_rewind frees everything allocated after it. The arena must not be
  * reset in between. */
@@ -145,6 +146,8 @@ char *buf_reserve(struct buf *b, size_t size);
 void buf_commit(struct buf *b, size_t size);
 /* Drops the first `size` bytes. */
 void buf_consume(struct buf *b, size_t size);
+/* buf_done for secrets: overwrites them first. What the buffer left behind when it grew stays. */
+void buf_wipe(struct buf *b);
 static inline struct span buf_span(const struct buf *b)
 {
 	return (struct span){b->data, b->size};

@@ -117,7 +117,7 @@ static int execute_call(const struct tool_call *call, const void *input, struct 
 	};
 	struct execute_output *out = ARENA_NEW(call->arena, struct execute_output);
 	struct decision_watch watch = tool_watch_network(call);
-	struct tool_window_secrets secrets;
+	AUTO(tool_window_secrets_done) struct tool_window_secrets secrets = {.call = call};
 	struct terminal_result result;
 
 	at.secrets = &secrets.secrets;

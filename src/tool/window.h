@@ -33,6 +33,7 @@ struct tool_window_secrets {
 };
 MUST_CHECK int tool_prepare_window(const struct tool_call *call, struct tool_window_secrets *keep,
                                    struct terminal_open *ret, struct error *err);
+void tool_window_secrets_done(struct tool_window_secrets *keep); /* overwrites the values */
 /* The same for a call that opens no window; `keep` outlives it. */
 struct terminal_secrets tool_guard_window(const struct tool_call *call,
                                           struct tool_window_secrets *keep);

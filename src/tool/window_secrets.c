@@ -2,6 +2,8 @@
 /* Credentials in the environment of the windows that a conversation opens. */
 #include "tool/window.h"
 
+#include <string.h>
+
 static struct grant_place place_of(const struct tool_call *call)
 {
 	return (struct grant_place){call->sandbox, call->conversation_id, call->key_id};
@@ -43,6 +45,16 @@ int tool_prepare_window(const struct tool_call *call, struct tool_window_secrets
 		keep->secrets.env = keep->environment.env;
 	ret->secrets = &keep->secrets;
 	return 0;
+}
+
+void tool_window_secrets_done(struct tool_window_secrets *keep)
+{
+	for (size_t i = 0; i < keep->environment.count; i++) {
+		char *entry = (char *)(uintptr_t)keep->environment.env[i];
+
+		explicit_bzero(entry, strlen(entry));
+	}
+	keep->environment.count = 0;
 }
 
 int tool_enter_window(const struct tool_call *call, const char *window, struct error *err)

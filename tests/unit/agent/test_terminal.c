@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "box.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -277,6 +279,63 @@ TEST(much_output_with_a_secret_stays_whole)
 	box_end(&b);
 }
 
+/* How often the agent's memory has the text. */
+static unsigned count_in_memory(const struct box *b, const char *text)
+{
+	static char piece[1 << 20];
+	char path[64], line[512];
+	unsigned long from, end;
+	unsigned count = 0;
+	char access;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/mem", b->pid);
+	AUTO_CLOSE int memory = open(path, O_RDONLY | O_CLOEXEC);
+	(void)snprintf(path, sizeof(path), "/proc/%d/maps", b->pid);
+	FILE *maps = fopen(path, "re");
+
+	assert_true(memory >= 0 && maps);
+	while (fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%lx-%lx %c", &from, &end, &access) != 3 || access != 'r')
+			continue;
+		for (size_t step = sizeof(piece) - 4096; from < end; from += step) {
+			size_t wanted = end - from < sizeof(piece) ? end - from : sizeof(piece);
+			ssize_t got = pread(memory, piece, wanted, (off_t)from);
+
+			for (const char *at = piece, *last = piece + (got > 0 ? got : 0);
+			     (at = memmem(at, (size_t)(last - at), text, strlen(text))); at++)
+				count++;
+		}
+	}
+	(void)fclose(maps);
+	return count;
+}
+
+TEST(a_secret_is_in_the_agent_s_memory_only_while_its_process_runs)
+{
+	struct box b = box_start(BOX_HOST);
+	AUTO_CLOSE int fd = box_connect(&b);
+	struct agent_exec command = terminal(&b, "read line; echo $PGPASSWORD");
+	struct agent_process started;
+	char value[64], entry[80];
+
+	/* Made after the agent was forked, so that it has it from the message alone. */
+	(void)snprintf(value, sizeof(value), "%lx-%lx-of-the-secret",
+	               (unsigned long)clock_unix_ms(), (unsigned long)getpid());
+	(void)snprintf(entry, sizeof(entry), "PGPASSWORD=%s", value);
+	command.secrets = (const char *[]){entry, NULL};
+	say(&b, fd, AGENT_EXEC, agent_secret_exec_shape, &command);
+	HEAR(&b, fd, AGENT_STARTED, agent_process, &started);
+	/* The mask has it, and nothing else. */
+	assert_int_equal(count_in_memory(&b, value), 1);
+	say_raw(&b, fd, AGENT_STDIN, SPAN("\n"));
+	struct ran r = exec_finish(&b, fd);
+
+	assert_null(strstr(buf_text(&r.out[0]), value));
+	assert_int_equal(count_in_memory(&b, value), 0);
+	ran_done(&r);
+	box_end(&b);
+}
+
 TEST(only_a_terminal_has_secrets_of_a_fair_size)
 {
 	struct box b = box_start(BOX_HOST);
@@ -307,5 +366,6 @@ int main(void)
 	           CASE(a_terminal_s_secret_is_in_its_environment_and_masked_in_its_output),
 	           CASE(a_secret_that_comes_in_pieces_is_masked),
 	           CASE(much_output_with_a_secret_stays_whole),
+	           CASE(a_secret_is_in_the_agent_s_memory_only_while_its_process_runs),
 	           CASE(only_a_terminal_has_secrets_of_a_fair_size));
 }
