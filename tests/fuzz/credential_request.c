@@ -56,6 +56,7 @@ static void check_written(const struct draft *d, const struct buf *out)
 		assert(!d->rule || draft_signature(d) ||
 		       strcmp(head_find(&again, "x-key"), VALUE) == 0);
 		assert(!d->rule || draft_signature(d) || !head_find(&again, "x-drop"));
+		assert(!d->rule || draft_signature(d) || !head_find(&again, "x_key"));
 	}
 	free(copy);
 }

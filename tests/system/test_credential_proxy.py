@@ -148,7 +148,7 @@ import base64
 get("/basic"); get("/query?a=1&key=own&%6bey=two&b"); get("/cookie", more="Cookie: a=b; sid=mine; c=d\\r\\n")
 get("/marker/dtn_secret_1?k=dtn_secret_1&other=dtn_secret_1", more="X-Key: it is dtn_secret_1.\\r\\nUser-Agent: dtn_secret_1\\r\\nAuthorization: Basic "
     + base64.b64encode(b"me:dtn_secret_1").decode() + "\\r\\n")
-get("/absent"); get("/absent?given", more="X-Key: mine\\r\\n")
+get("/absent"); get("/absent?given", more="X-Key: mine\\r\\n"); get("/absent?alias", more="X_Key: mine\\r\\nX_HTTP_METHOD_OVERRIDE: mine\\r\\n")
 """)
     assert ["authorization", "Basic " + base64.b64encode(b"a-user-name:pass word&=/+%").decode()] in there.last("/basic")
     assert there.last("/query?a=1&b&key=pass%20word%26%3D%2F%2B%25")
@@ -157,6 +157,8 @@ get("/absent"); get("/absent?given", more="X-Key: mine\\r\\n")
     assert ["X-Key", "it is pass word&=/+%."] in came and ["User-Agent", "dtn_secret_1"] in came, came
     assert ["Authorization", "Basic " + base64.b64encode(b"me:pass word&=/+%").decode()] in came, came
     assert ["x-key", "a-user-name"] in there.last("/absent") and ["X-Key", "mine"] in there.last("/absent?given")
+    # A server of CGI takes X_Key for X-Key.
+    assert ["x-key", "a-user-name"] in there.last("/absent?alias") and "mine" not in str(there.last("/absent?alias"))
     vault.put([inject()], [GITHUB])
 
 

@@ -29,6 +29,30 @@ static const char *const dropped[] = {"connection",
                                       "x-method-override",
                                       NULL};
 
+static char fold_byte(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return (char)(c - 'A' + 'a');
+	return c == '_' ? '-' : c;
+}
+
+bool draft_is_same_name(const char *a, const char *b)
+{
+	while (*a && fold_byte(*a) == fold_byte(*b)) {
+		a++;
+		b++;
+	}
+	return !*a && !*b;
+}
+
+bool draft_name_is_of(const char *name, const char *const *names)
+{
+	for (; names && *names; names++)
+		if (draft_is_same_name(*names, name))
+			return true;
+	return false;
+}
+
 void draft_begin(struct draft *d, struct arena *a, const struct http_head *head, const char *host)
 {
 	struct span rest = head->target, path;
@@ -45,7 +69,7 @@ void draft_begin(struct draft *d, struct arena *a, const struct http_head *head,
 	                                    head->known[HEAD_WEBSOCKET_KEY],
 	                    .wants_trailers = te && strcasestr(te, "trailers")};
 	for (unsigned i = 0; i < head->field_count; i++)
-		if (!head_name_is_of(head->fields[i].name, dropped))
+		if (!draft_name_is_of(head->fields[i].name, dropped))
 			d->fields[d->count++] = head->fields[i];
 }
 
@@ -62,7 +86,19 @@ static void remove_field(struct draft *d, const char *name)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < d->count; i++)
-		if (strcasecmp(d->fields[i].name, name) != 0)
+		if (!draft_is_same_name(d->fields[i].name, name))
+			d->fields[kept++] = d->fields[i];
+	d->count = kept;
+}
+
+/* Those that are the same name only for some servers. */
+static void remove_aliases(struct draft *d, const char *name)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < d->count; i++)
+		if (strcasecmp(d->fields[i].name, name) == 0 ||
+		    !draft_is_same_name(d->fields[i].name, name))
 			d->fields[kept++] = d->fields[i];
 	d->count = kept;
 }
@@ -119,6 +155,7 @@ static int inject_header(struct draft *d, const struct credential_inject *n, str
 	bool is_basic = n->kind == INJECT_BASIC;
 	const char *name = is_basic ? "authorization" : n->name, *value, *password;
 
+	remove_aliases(d, name);
 	if (!may_replace(n, draft_find(d, name)))
 		return 0;
 	if (fill_template(d, is_basic ? n->username : n->value, &value, err) < 0 ||
@@ -253,23 +290,39 @@ static const char *replace_in_basic(const struct draft *d, const char *text, con
 
 static bool place_has(const char *place, const char *name)
 {
-	return strcasecmp(place, name) == 0 ||
+	return draft_is_same_name(place, name) ||
 	       (strcmp(place, ANY) == 0 && !credential_header_is_repeated(name));
+}
+
+/* The field's value with the marker replaced, or NULL: it has none. */
+static const char *replace_in_field(struct draft *d, const struct head_field *f, const char *marker,
+                                    const char *value)
+{
+	const char *now = replace_marker(d->arena, f->value, marker, value);
+
+	if (!now && strcasecmp(f->name, "authorization") == 0)
+		now = replace_in_basic(d, f->value, marker, value);
+	return now;
 }
 
 static void replace_in_header(struct draft *d, const char *name, const char *marker,
                               const char *value)
 {
+	if (strcmp(name, ANY) != 0)
+		remove_aliases(d, name);
 	for (size_t i = 0; i < d->count; i++) {
-		const char *now = NULL;
+		const char *now = place_has(name, d->fields[i].name)
+		                          ? replace_in_field(d, &d->fields[i], marker, value)
+		                          : NULL;
+		size_t before = d->count;
 
-		if (!place_has(name, d->fields[i].name))
+		if (!now)
 			continue;
-		now = replace_marker(d->arena, d->fields[i].value, marker, value);
-		if (!now && strcasecmp(d->fields[i].name, "authorization") == 0)
-			now = replace_in_basic(d, d->fields[i].value, marker, value);
-		if (now)
-			d->fields[i].value = now;
+		d->fields[i].value = now;
+		remove_aliases(d, d->fields[i].name);
+		/* The first of the name is at another place now; it has no marker any more. */
+		if (d->count < before)
+			i = (size_t)-1;
 	}
 }
 
@@ -369,11 +422,11 @@ bool draft_is_secret(const struct draft *d, const char *name)
 	for (size_t i = 0; items && i < d->rule->inject.count; i++) {
 		const struct credential_inject *n = &items[i];
 
-		if ((n->kind == INJECT_HEADER && strcasecmp(n->name, name) == 0) ||
+		if ((n->kind == INJECT_HEADER && draft_is_same_name(n->name, name)) ||
 		    (n->kind == INJECT_COOKIE && strcasecmp("cookie", name) == 0) ||
 		    (n->kind == INJECT_QUERY && strcmp(":path", name) == 0) ||
 		    ((n->kind == INJECT_BASIC || n->kind == INJECT_SIGV4) &&
-		     head_name_is_of(name, of_signature)) ||
+		     draft_name_is_of(name, of_signature)) ||
 		    is_secret_place(n, name))
 			return true;
 	}

@@ -41,3 +41,7 @@ void draft_write(struct buf *out, const struct draft *d);
 bool draft_is_secret(const struct draft *d, const char *name);
 
 const char *draft_find(const struct draft *d, const char *name); /* NULL: not there */
+/* Whether servers may take two names of headers for one: in any case, and with '_' for '-', which
+ * become the same variable in CGI and in what descends from it. */
+bool draft_is_same_name(const char *a, const char *b);
+bool draft_name_is_of(const char *name, const char *const *names); /* ends with NULL; may be NULL */

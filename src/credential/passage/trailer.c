@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which trailers of a request reach the host. */
 #include <string.h>
-#include <strings.h>
 
 #include "credential/passage/passage.h"
 #include "credential/passage/guard.h"
@@ -45,7 +44,7 @@ static bool is_matched(const struct credential_rule *rule, const char *name)
 	const struct credential_field_match *fields = rule->match.headers.items;
 
 	for (size_t i = 0; i < rule->match.headers.count; i++)
-		if (strcasecmp(fields[i].name, name) == 0)
+		if (draft_is_same_name(fields[i].name, name))
 			return true;
 	return false;
 }
@@ -62,7 +61,7 @@ static bool is_of_rules(const struct passage *x, const char *name)
 			return true;
 	}
 	return x->rule && (draft_is_secret(&x->draft, name) ||
-	                   head_name_is_of(name, (const char *const *)x->rule->remove));
+	                   draft_name_is_of(name, (const char *const *)x->rule->remove));
 }
 
 static bool may_pass(const struct passage *x, const char *name)
@@ -70,7 +69,7 @@ static bool may_pass(const struct passage *x, const char *name)
 	for (size_t i = 0; i < COUNT_OF(refused_begins); i++)
 		if (span_starts_with_word(span_of(name), refused_begins[i]))
 			return false;
-	return !head_name_is_of(name, refused) && !is_of_rules(x, name);
+	return !draft_name_is_of(name, refused) && !is_of_rules(x, name);
 }
 
 void passage_take_request_trailers(struct passage *x, const struct http_head *h)
