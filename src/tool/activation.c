@@ -8,6 +8,7 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/id.h"
+#include "credential/rule.h"
 #include "grant/grant.h"
 #include "json/json.h"
 #include "json/write.h"
@@ -168,11 +169,54 @@ static bool is_for_windows(const struct tool_call *call, const struct credential
 	return credential->environment[0] && text_or_null(call->conversation_id);
 }
 
+struct is_named {
+	struct span name;
+	bool found;
+};
+
+static int note_name(void *context, const struct credential_reference *reference)
+{
+	struct is_named *at = context;
+
+	at->found = at->found || span_equals(reference->name, at->name);
+	return 0;
+}
+
+static bool is_about(const struct credential_rule *rule, const char *name)
+{
+	struct is_named at = {span_of(name), false};
+
+	(void)credential_rule_references(rule, note_name, &at);
+	return at.found;
+}
+
+/* Hosts at which a rule of the sandbox sends the value without TLS, separated by spaces; "": none.
+ */
+static const char *find_plain_hosts(const struct tool_call *call, const char *name)
+{
+	AUTO(buf_done) struct buf hosts = BUF(INPUT_MAX / 4);
+	struct credential_rules rules;
+	struct error err = {0};
+
+	if (!call->sandbox->rules_json[0] ||
+	    credential_rules_parse(call->arena, span_of(call->sandbox->rules_json), &rules, NULL,
+	                           &err) < 0)
+		return "";
+	for (size_t i = 0; i < rules.rules.count; i++) {
+		const struct credential_rule *rule = credential_rule_at(&rules, i);
+
+		if (rule->scheme == CREDENTIAL_HTTP && is_about(rule, name))
+			buf_addf(&hosts, "%s%s", hosts.size ? " " : "", rule->host);
+	}
+	return arena_copy(call->arena, buf_span(&hosts));
+}
+
 /* The server's own words; the agent's reason is one member, which is shown as a quotation. */
 static const char *write_request(const struct tool_call *call, const struct activation_input *in,
                                  const struct credential_record *credential)
 {
 	AUTO(buf_done) struct buf text = BUF(INPUT_MAX);
+	const char *plain = find_plain_hosts(call, credential->name);
 
 	json_begin_object(&text, NULL);
 	json_add_text(&text, "credential", credential->name);
@@ -187,6 +231,12 @@ static const char *write_request(const struct tool_call *call, const struct acti
 		                           "programs in this sandbox can read the values: new "
 		                           "terminal windows of this conversation have %s",
 		                           credential->environment));
+	if (*plain)
+		json_add_text(&text, "unencrypted",
+		              arena_format(call->arena,
+		                           "a rule of this sandbox sends it without TLS, so that "
+		                           "others on the way can read it: %s",
+		                           plain));
 	json_add_text(&text, "reason", in->why ? in->why : "");
 	json_add_text(&text, "id", credential->id);
 	json_add_text(&text, "owner", credential->owner_id);
@@ -307,22 +357,26 @@ static int activation_check(const struct tool_call *call, const void *input, str
 	return FAIL_HINT(err, "a person has to add one to the sandbox's egress rules");
 }
 
-/* What the call lacks to use the credential; NULL: nothing. A window needs a consent of its own
- * conversation, whatever others in the sandbox may use. */
-static int find_lack(const struct tool_call *call, const struct credential_record *credential,
-                     const char **ret_why, struct error *err)
+static int find_environment(const struct tool_call *call, struct grant_environment *ret,
+                            struct error *err)
 {
 	const struct grant_place place = {call->sandbox, call->conversation_id, call->key_id};
-	struct grant_environment environment;
 
+	return grant_environment_find(call->grants, call->arena, &place, ret, err);
+}
+
+/* What the call lacks to use the credential; NULL: nothing. A window needs a consent of its own
+ * conversation, whatever others in the sandbox may use. `environment` is what its windows get. */
+static int find_lack(const struct tool_call *call, const struct grant_environment *environment,
+                     const struct credential_record *credential, const char **ret_why,
+                     struct error *err)
+{
 	if (grant_is_usable(call->grants, call->arena, call->sandbox->id, credential, ret_why,
 	                    err) < 0)
 		return -1;
 	if (*ret_why || !is_for_windows(call, credential))
 		return 0;
-	if (grant_environment_find(call->grants, call->arena, &place, &environment, err) < 0)
-		return -1;
-	if (!grant_environment_has(&environment, credential->id))
+	if (!grant_environment_has(environment, credential->id))
 		*ret_why = arena_format(call->arena,
 		                        "credential '%s' needs a person's consent for this "
 		                        "conversation: call activate_credential",
@@ -348,6 +402,7 @@ static int activation_call(const struct tool_call *call, const void *input, stru
 {
 	const struct activation_input *in = input;
 	struct activation_output *out = ARENA_NEW(call->arena, struct activation_output);
+	struct grant_environment environment;
 	struct credential_record credential;
 	struct approval_record r;
 	const char *why;
@@ -355,7 +410,8 @@ static int activation_call(const struct tool_call *call, const void *input, stru
 	*out = (struct activation_output){.name = in->name, .state = "active"};
 	ret->structured = out;
 	if (find_credential(call, in->name, &credential, err) < 0 ||
-	    find_lack(call, &credential, &why, err) < 0)
+	    find_environment(call, &environment, err) < 0 ||
+	    find_lack(call, &environment, &credential, &why, err) < 0)
 		return -1;
 	if (why && (credential.needs_login || credential.consent == CREDENTIAL_CONSENT_PROJECT))
 		return FAIL(err, ERROR_CONFLICT, "%s", why);
@@ -448,12 +504,14 @@ static int list_call(const struct tool_call *call, const void *input, struct too
 	struct credentials_output *out = ARENA_NEW(call->arena, struct credentials_output);
 	const struct credential_ref owner = {call->project_id, call->sandbox->user_id, ""};
 	AUTO(buf_done) struct buf text = BUF(INPUT_MAX);
+	struct grant_environment environment;
 	struct listed_credential *items;
 	struct credential_list found;
 
 	if (!call->grants)
 		return FAIL(err, ERROR_UNSUPPORTED, "this server has no credential proxy");
-	if (store_credential_list(call->store, call->arena, &owner, &found, err) < 0)
+	if (store_credential_list(call->store, call->arena, &owner, &found, err) < 0 ||
+	    find_environment(call, &environment, err) < 0)
 		return -1;
 	items = ARENA_ARRAY(call->arena, struct listed_credential, found.count + 1);
 	out->credentials = (struct json_list){items, 0, true};
@@ -465,7 +523,7 @@ static int list_call(const struct tool_call *call, const void *input, struct too
 		if (r->kind == CREDENTIAL_CLIENT ||
 		    (!in->all && !rules_name(call, r->name) && !is_for_windows(call, r)))
 			continue;
-		if (find_lack(call, r, &why, err) < 0)
+		if (find_lack(call, &environment, r, &why, err) < 0)
 			return -1;
 		*item = (struct listed_credential){r->name, r->about, why ? why : "active",
 		                                   credential_hosts_split(call->arena, r->hosts),

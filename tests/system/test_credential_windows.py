@@ -186,6 +186,15 @@ def test_a_killed_server_still_ends_the_window(api, server, person, db):
         atoll.wait_for(lambda: "mine" not in windows(api, sandbox), 20, "the window's end")
 
 
+def test_the_approval_says_that_a_rule_sends_the_value_without_tls(api, person, db):
+    rule = {"host": "db.test", "scheme": "http", "action": "inject", "inject": [{"kind": "basic", "username": "${credential.db.username}", "password": "${credential.db.password}"}]}
+    for more, word in ((rule, "db.test"), ({**rule, "scheme": "https"}, None)):
+        with api.sandbox(internet=True, egress={"allow": ["db.test"], "deny": ["0.0.0.0/0"], "rules": [more]}) as sandbox:
+            waiting = call(api, sandbox, "activate_credential", name="db", why="to migrate")
+            shown = api.get(f"/v1/approvals/{waiting['approvalId']}")["inputObject"]
+            assert (word in shown["unencrypted"] and "without TLS" in shown["unencrypted"]) if word else "unencrypted" not in shown, shown
+
+
 def test_a_window_whose_row_is_lost_is_closed_to_all(api, server, person, db):
     with api.sandbox() as sandbox:
         activate(api, person, sandbox)
