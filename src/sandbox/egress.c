@@ -16,6 +16,7 @@
 #define DENIED '-'
 #define DECRYPTED '!'
 #define MODE '~'
+#define SOURCE '@'
 
 const char *const egress_modes[] = {
         [EGRESS_ENFORCE] = "enforce",
@@ -257,6 +258,23 @@ enum egress_mode sandbox_egress_mode(const char *text)
 	return EGRESS_ENFORCE;
 }
 
+const char *sandbox_egress_leave_by(struct arena *a, const char *source, const char *text)
+{
+	return *source ? arena_format(a, "%c%s%s%s", SOURCE, source, *text ? " " : "", text) : text;
+}
+
+uint32_t sandbox_egress_source(const char *text)
+{
+	struct span rest = span_of(text), word;
+	struct egress_range range;
+
+	if (*text != SOURCE)
+		return 0;
+	(void)span_split(&rest, ' ', &word);
+	span_skip(&word, 1);
+	return egress_range_parse(word, &range) && range.first == range.last ? range.first : 0;
+}
+
 /* Returns 1 for an entry, 0 at the end. */
 static int next_entry(struct span *rest, bool *ret_is_denied, struct span *ret, struct error *err)
 {
@@ -266,7 +284,7 @@ static int next_entry(struct span *rest, bool *ret_is_denied, struct span *ret, 
 		if (rest->size == 0)
 			return 0;
 		(void)span_split(rest, ' ', ret);
-	} while (ret->size > 1 && ret->data[0] == DECRYPTED);
+	} while (ret->size > 1 && (ret->data[0] == DECRYPTED || ret->data[0] == SOURCE));
 	/* The mode is the last word. */
 	if (ret->size > 1 && ret->data[0] == MODE && rest->size == 0)
 		return 0;

@@ -38,6 +38,8 @@
 #define SANDBOX_EGRESS_TEXT_MAX                                                                    \
 	(10240 +                                                                                   \
 	 (SANDBOX_EGRESS_NAMES_MAX + SANDBOX_EGRESS_DECRYPTED_MAX) * (SANDBOX_HOST_NAME_MAX + 5))
+/* The same as the broker and the gateway get it: with "@255.255.255.255 " before it. */
+#define SANDBOX_EGRESS_TOLD_MAX (SANDBOX_EGRESS_TEXT_MAX + 17)
 #define SANDBOX_EGRESS_RANGES_MAX (2 * SANDBOX_EGRESS_MAX + 1)
 #define NETWORK_ALLOW_MAX 64 /* ranges of the option network_allow */
 #define SANDBOX_EGRESS_ALL "0.0.0.0/0"
@@ -83,6 +85,11 @@ enum egress_mode sandbox_egress_mode(const char *text);
  * the entry already. */
 MUST_CHECK int sandbox_egress_add(struct arena *a, const char *text, const char *entry,
                                   const char **ret, struct error *err);
+/* The text with the source address of the project, as the broker and the gateway get it:
+ * "@203.0.113.9 -0.0.0.0/0". The store has texts without one. The same text when `source` is "". */
+const char *sandbox_egress_leave_by(struct arena *a, const char *source, const char *text);
+/* The address by which connections must leave; 0: any. */
+uint32_t sandbox_egress_source(const char *text);
 /* The ranges that this text denies: ascending, not adjacent. */
 MUST_CHECK int sandbox_egress_denied(const char *text, struct egress_ranges *ret,
                                      struct error *err);

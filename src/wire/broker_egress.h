@@ -4,7 +4,7 @@
 
 #include "wire/wire.h"
 
-#define BROKER_EGRESS_MAX (96 * 1024) /* bytes; more than SANDBOX_EGRESS_TEXT_MAX */
+#define BROKER_EGRESS_MAX (96 * 1024) /* bytes; more than SANDBOX_EGRESS_TOLD_MAX */
 struct broker_egress {
 	uint64_t request;
 	const char *sandbox;

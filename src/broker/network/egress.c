@@ -21,9 +21,10 @@
 #include "broker/network/link.h"
 #include "broker/network/names.h"
 #include "broker/network/network.h"
+#include "broker/network/source.h"
 
 #define SCRIPT_MAX (64 * 1024)
-#define REMOVAL_MAX ((size_t)SLOTS_MAX * 1280)
+#define REMOVAL_MAX ((size_t)SLOTS_MAX * 2048)
 #define DENIED_MAX (32 * 1024)
 #define LISTING_MAX ((size_t)SLOTS_MAX * 64)
 /* Before the id of a sandbox in the log, as decision/kernel.c reads them. */
@@ -149,7 +150,8 @@ static void add_end(struct buf *out, const char *chain)
 /* Whether the slot has rules in the kernel, and the gateway has its rules. */
 static bool needs_rules(const struct host_network *n, const struct own_rules *r)
 {
-	return r->denied.count > 0 || r->denied6.count > 0 || n->is_proxied;
+	return r->denied.count > 0 || r->denied6.count > 0 || n->is_proxied ||
+	       sandbox_egress_source(r->ruled->egress) != 0;
 }
 
 static bool needs_gateway(const struct host_network *n, const struct own_rules *r)
@@ -223,9 +225,12 @@ static int add_rules(struct buf *out, const struct host_network *n, const struct
 	buf_add_text(out, frame);
 	buf_add_text(out, frame6);
 	buf_addf(out, "flush chain inet atoll egress%u\n", slot);
-	if (!needs_rules(n, r))
+	if (network_source_rules(out, n, r->ruled, err) < 0)
+		return -1;
+	if (r->denied.count == 0 && r->denied6.count == 0 && !n->is_proxied)
 		return 0;
-	add_denied(&text, &r->denied);
+	if (r->denied.count > 0)
+		add_denied(&text, &r->denied);
 	add_refused(out, n, r);
 	if (needs_gateway(n, r) &&
 	    network_names_rules(out, n, slot,
@@ -246,11 +251,12 @@ int network_egress_rules(struct buf *out, const struct host_network *n,
 	return add_rules(out, n, &r, err);
 }
 
-void network_egress_removal(struct buf *out, uint32_t slot)
+void network_egress_removal(struct buf *out, const struct host_network *n, uint32_t slot)
 {
 	network_own_remove(out, &rules, slot);
 	buf_addf(out, "add chain inet atoll refused%u\ndelete chain inet atoll refused%u\n", slot,
 	         slot);
+	network_source_removal(out, n, slot);
 }
 
 bool network_egress_is_set(const struct host_network *n, uint32_t slot)
@@ -270,16 +276,34 @@ void network_egress_note(struct host_network *n, uint32_t slot, bool is_set)
 		n->ruled[slot / 8] &= (unsigned char)~bit;
 }
 
+struct cut_rules {
+	struct egress_ranges denied;
+	uint32_t source, left_by;
+	bool is_watched; /* the rules refuse nothing */
+};
+
+/* Flows to the gateway for names leave by its own sockets. */
+static bool flow_leaves_wrong(const struct cut_rules *cut, const struct flow *flow)
+{
+	if (flow->answers_of != flow->to)
+		return false;
+	return cut->source != 0 ? flow->leaves_by != cut->source
+	                        : cut->left_by != 0 && flow->leaves_by == cut->left_by;
+}
+
 /* TCP gets a reset when it sends or answers. Other protocols have no such end: their packets would
  * be accepted, or redirected to the gateway, for as long as they flow. */
 static bool flow_is_refused(const void *context, const struct flow *flow)
 {
-	const struct egress_ranges *denied = context;
+	const struct cut_rules *cut = context;
 	bool is_denied = false;
 
-	for (size_t i = 0; i < denied->count && !is_denied; i++)
-		is_denied = egress_range_has(&denied->items[i], flow->to);
-	return network_flow_is_led(flow) || (flow->protocol != IPPROTO_TCP && is_denied);
+	if (flow_leaves_wrong(cut, flow))
+		return true;
+	for (size_t i = 0; i < cut->denied.count && !is_denied; i++)
+		is_denied = egress_range_has(&cut->denied.items[i], flow->to);
+	return !cut->is_watched &&
+	       (network_flow_is_led(flow) || (flow->protocol != IPPROTO_TCP && is_denied));
 }
 
 static bool flow_is_refused6(const void *context, const struct flow *flow)
@@ -303,24 +327,27 @@ static int cut_flows6(const struct host_network *n, uint32_t slot, const char *e
 
 /* A kernel that refuses this forgets silent flows by itself after some minutes, and packets to
  * denied addresses are refused in any case. */
-void network_egress_cut(const struct host_network *n, uint32_t slot, const char *egress)
+void network_egress_cut(const struct host_network *n, uint32_t slot, const char *egress,
+                        uint32_t left_by)
 {
-	struct egress_ranges denied;
+	struct cut_rules cut = {.source = sandbox_egress_source(egress),
+	                        .left_by = left_by,
+	                        .is_watched = sandbox_egress_mode(egress) == EGRESS_WATCH};
 	struct error err = {0};
 	uint32_t address;
 
-	if (!network_was_used(slot, true) ||
-	    (sandbox_egress_mode(egress) == EGRESS_WATCH && !sandbox_egress_has_names(egress)))
+	if (!network_was_used(slot, true) || (cut.is_watched && !sandbox_egress_has_names(egress) &&
+	                                      cut.source == 0 && cut.left_by == 0))
 		return;
 	if (cut_flows6(n, slot, egress, &err) < 0)
 		log_warning("what goes on by IPv6 from before a change of rules is not ended",
 		            FAILURE(&err));
 	error_clear(&err);
-	if (sandbox_egress_mode(egress) == EGRESS_WATCH)
+	if (cut.is_watched && cut.source == 0 && cut.left_by == 0)
 		return;
-	if (sandbox_egress_denied(egress, &denied, &err) < 0 ||
+	if (sandbox_egress_denied(egress, &cut.denied, &err) < 0 ||
 	    network_address(n, slot, &address, &err) < 0 ||
-	    network_flows_forget(address, flow_is_refused, &denied, &err) < 0)
+	    network_flows_forget(address, flow_is_refused, &cut, &err) < 0)
 		log_warning("what goes on from before a change of rules is not ended, going on",
 		            FAILURE(&err));
 }
@@ -331,7 +358,7 @@ int network_egress_clear(struct host_network *n, const uint32_t *slots, size_t c
 	AUTO(buf_done) struct buf script = BUF(REMOVAL_MAX);
 
 	for (size_t i = 0; i < count; i++) {
-		network_egress_removal(&script, slots[i]);
+		network_egress_removal(&script, n, slots[i]);
 		if (network_names_are_told(n, slots[i]))
 			network_names_removal(&script, slots[i]);
 	}

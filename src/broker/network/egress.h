@@ -29,7 +29,8 @@ MUST_CHECK int network_egress_set(struct host_network *n, const struct network_r
                                   struct error *err);
 /* Ends the connections that those rules refuse. Call it after network_egress_set, so that none of
  * them is opened again. Takes a second when the sandbox has filled the kernel's table. */
-void network_egress_cut(const struct host_network *n, uint32_t slot, const char *egress);
+void network_egress_cut(const struct host_network *n, uint32_t slot, const char *egress,
+                        uint32_t left_by);
 /* Removes the rules of several slots; a slot may have none. */
 MUST_CHECK int network_egress_clear(struct host_network *n, const uint32_t *slots, size_t count,
                                     struct error *err);
@@ -44,6 +45,6 @@ MUST_CHECK int network_egress_each(void (*on_slot)(void *context, uint32_t slot)
 /* The nft texts of these calls, and the slots in a listing of nft. */
 MUST_CHECK int network_egress_rules(struct buf *out, const struct host_network *n,
                                     const struct network_ruled *ruled, struct error *err);
-void network_egress_removal(struct buf *out, uint32_t slot);
+void network_egress_removal(struct buf *out, const struct host_network *n, uint32_t slot);
 void network_egress_find(struct span listing, void (*on_slot)(void *context, uint32_t slot),
                          void *context);

@@ -104,7 +104,8 @@ static bool read_addresses(const struct forgetting *f, struct span attributes, s
 		       read_address6(there, CTA_IP_V6_DST, &ret->to6);
 	return read_address(there, CTA_IP_V4_SRC, &ret->from) &&
 	       read_address(there, CTA_IP_V4_DST, &ret->to) &&
-	       read_address(back, CTA_IP_V4_SRC, &ret->answers_of);
+	       read_address(back, CTA_IP_V4_SRC, &ret->answers_of) &&
+	       read_address(back, CTA_IP_V4_DST, &ret->leaves_by);
 }
 
 static bool read_flow(const struct forgetting *f, struct span attributes, struct flow *ret)

@@ -16,9 +16,10 @@
 struct host_network;
 
 struct flow {
-	uint32_t from, to;          /* of its first packet; host byte order */
-	uint32_t answers_of;        /* the address that answers; differs from `to` when the flow was
-	                               redirected */
+	uint32_t from, to;   /* of its first packet; host byte order */
+	uint32_t answers_of; /* the address that answers; differs from `to` when the flow was
+	                        redirected */
+	uint32_t leaves_by;  /* the address that is answered: the sandbox's own without NAT */
 	struct address6 from6, to6; /* of a flow of IPv6, whose other addresses are 0 */
 	uint8_t protocol;
 };

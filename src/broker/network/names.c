@@ -122,7 +122,7 @@ static int write_file(int folder, const char *name, struct span text, struct err
 int network_names_tell(const struct host_network *n, const struct network_ruled *ruled,
                        struct error *err)
 {
-	AUTO(buf_done) struct buf text = BUF(SANDBOX_EGRESS_TEXT_MAX + ID_SIZE + 2);
+	AUTO(buf_done) struct buf text = BUF(SANDBOX_EGRESS_TOLD_MAX + ID_SIZE + 2);
 	char name[NAME_SIZE];
 
 	buf_addf(&text, "=%s %s", ruled->sandbox, ruled->egress);

@@ -17,12 +17,13 @@
 #include "broker/sandbox/sandbox.h"
 #include "broker/sandbox/sandboxes.h"
 #include "isolation/ids.h"
+#include "sandbox/egress.h"
 #include "wire/broker_kind.h"
 
 static void cut_flows(const struct sandbox *sandbox)
 {
 	network_egress_cut(sandbox->sandboxes->host->network, sandbox->slot,
-	                   sandbox->egress ? sandbox->egress : "");
+	                   sandbox->egress ? sandbox->egress : "", sandbox->left_by);
 }
 
 int sandbox_apply_egress(struct sandbox *sandbox, struct error *err)
@@ -42,6 +43,15 @@ int sandbox_apply_egress(struct sandbox *sandbox, struct error *err)
 	fault_point("broker", "egress");
 	sandbox_step(sandbox, "egress");
 	return 0;
+}
+
+/* What goes on by the address that the sandbox has lost must end: another project may get it. */
+static void note_source(struct sandbox *sandbox, uint32_t before)
+{
+	if (sandbox->egress && sandbox_egress_source(sandbox->egress) != 0)
+		sandbox->left_by = 0;
+	else if (before != 0)
+		sandbox->left_by = before;
 }
 
 static void send_cut_replies(struct sandbox *sandbox, unsigned count)
@@ -131,6 +141,7 @@ int sandboxes_set_egress(struct sandboxes *b, const struct pending_reply *reply,
                          const char *egress, struct error *err)
 {
 	struct sandbox *sandbox = sandboxes_find(b, id);
+	uint32_t source;
 	bool had_rules;
 
 	if (!sandbox || sandbox->slot == SLOT_NONE)
@@ -152,12 +163,14 @@ int sandboxes_set_egress(struct sandboxes *b, const struct pending_reply *reply,
 	if (sandbox->cut->reply_count == EGRESS_CUT_REPLIES_MAX)
 		return FAIL(err, ERROR_UNAVAILABLE, "the rules of '%s' are being changed", id);
 	had_rules = network_egress_is_set(b->host->network, sandbox->slot);
+	source = sandbox->egress ? sandbox_egress_source(sandbox->egress) : 0;
 	if (network_egress_set(b->host->network, &(struct network_ruled){sandbox->slot, id, egress},
 	                       err) < 0)
 		return -1;
 	/* Kept, so that the guard can set the rules again. */
 	free(sandbox->egress);
 	sandbox->egress = egress && *egress ? memory_text(egress) : NULL;
+	note_source(sandbox, source);
 	fault_point("broker", "egress-changed");
 	cut_then_reply(sandbox, reply, had_rules);
 	return 0;

@@ -66,6 +66,7 @@ struct sandbox {
 	unsigned volume_count;
 	struct layer_review *review;
 	char *egress;           /* rules as text, see sandbox/egress.h; NULL: none */
+	uint32_t left_by;       /* the source address before the rules named none; 0: none */
 	struct egress_cut *cut; /* egress.c; NULL: the rules have never been changed */
 
 	/* Once it has a prewarmed sandbox: */

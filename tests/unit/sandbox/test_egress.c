@@ -449,6 +449,30 @@ TEST(a_mark_is_about_tls_or_about_http)
 	assert_int_equal(sandbox_egress_mark(&a, text, bad, &text, &err), -1);
 }
 
+TEST(a_source_address_comes_first_and_is_no_rule)
+{
+	AUTO(arena_done) struct arena a = {0};
+	static const char *const bad[] = {
+	        "", "@", "@ -1.1.1.1", "@1.1.1", "@1.1.1.0/24", "@x", "-1.1.1.1 @9.9.9.9"};
+	const char *text = sandbox_egress_leave_by(&a, "203.0.113.9", "-1.1.1.1 ~watch");
+	struct egress_ranges denied;
+	struct error err = {0};
+
+	assert_string_equal(text, "@203.0.113.9 -1.1.1.1 ~watch");
+	assert_int_equal(sandbox_egress_source(text), 0xcb007109);
+	assert_int_equal(sandbox_egress_mode(text), EGRESS_WATCH);
+	assert_int_equal(sandbox_egress_denied(text, &denied, &err), 0);
+	assert_int_equal(denied.count, 1);
+	text = sandbox_egress_leave_by(&a, "203.0.113.9", "");
+	assert_string_equal(text, "@203.0.113.9");
+	assert_int_equal(sandbox_egress_source(text), 0xcb007109);
+	assert_int_equal(sandbox_egress_denied(text, &denied, &err), 0);
+	assert_int_equal(denied.count, 0);
+	assert_string_equal(sandbox_egress_leave_by(&a, "", "-1.1.1.1"), "-1.1.1.1");
+	for (size_t i = 0; i < COUNT_OF(bad); i++)
+		assert_int_equal(sandbox_egress_source(bad[i]), 0);
+}
+
 int main(void)
 {
 	return RUN(CASE(no_rules_are_an_empty_text_and_deny_nothing),
@@ -472,5 +496,6 @@ int main(void)
 	           CASE(as_many_holes_as_there_may_be_fit_into_the_result),
 	           CASE(a_range_has_both_its_ends), CASE(a_text_that_is_malformed_is_refused),
 	           CASE(a_text_with_too_many_rules_is_refused),
-	           CASE(a_mark_is_about_tls_or_about_http));
+	           CASE(a_mark_is_about_tls_or_about_http),
+	           CASE(a_source_address_comes_first_and_is_no_rule));
 }

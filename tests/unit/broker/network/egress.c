@@ -73,6 +73,42 @@ TEST(a_slot_with_names_leads_what_is_denied_to_the_gateway)
 	assert_int_equal(err.code, ERROR_UNSUPPORTED);
 }
 
+TEST(a_slot_with_a_source_address_translates_to_it_and_may_have_rules)
+{
+	static const char *const rules[] = {"@203.0.113.9", "@203.0.113.9 -9.9.9.9",
+	                                    "@203.0.113.9 +example.com -0.0.0.0/0"};
+
+	for (size_t i = 0; i < COUNT_OF(rules); i++) {
+		AUTO(buf_done) struct buf out = BUF(64 * 1024);
+		const char *text = rules_of(&out, rules[i]);
+
+		assert_non_null(strstr(text, "flush chain inet atoll source17\n"));
+		assert_non_null(strstr(text, "elements = { 10.213.0.19 : jump source17 }; }\n"));
+		assert_non_null(
+		        strstr(text, "add rule inet atoll source17 snat ip to 203.0.113.9\n"));
+		assert_true((strstr(text, "goto refused17") != NULL) == (i > 0));
+		assert_non_null(strstr(text, "add rule inet atoll egress17 meta nfproto ipv6 goto "
+		                             "egress_denied6\n"));
+	}
+}
+
+TEST(a_slot_loses_its_source_address_with_the_next_rules)
+{
+	struct host_network n = {.subnet = {0x0ad50000, 16}};
+	const struct network_ruled none = {17, SANDBOX, "-9.9.9.9"};
+	AUTO(buf_done) struct buf first = BUF(64 * 1024), later = BUF(64 * 1024);
+	struct error err = {0};
+
+	assert_int_equal(network_egress_rules(&first, &n, &none, &err), 0);
+	assert_null(strstr(buf_text(&first), "source17"));
+	network_egress_note(&n, 17, true);
+	assert_int_equal(network_egress_rules(&later, &n, &none, &err), 0);
+	assert_non_null(strstr(buf_text(&later), "delete chain inet atoll source17\n"));
+	assert_non_null(
+	        strstr(buf_text(&later), "delete element inet atoll sources { 10.213.0.19 }\n"));
+	assert_null(strstr(buf_text(&later), "snat"));
+}
+
 TEST(what_is_decided_is_told_to_the_log_of_the_kernel)
 {
 	const struct host_network n = {.subnet = {0x0ad50000, 16}, .log_group = 21007};
@@ -341,6 +377,8 @@ int main(void)
 	(void)signal(SIGPIPE, SIG_IGN);
 	return RUN(CASE(a_slot_with_rules_has_a_chain_and_an_entry_of_its_own),
 	           CASE(a_slot_with_names_leads_what_is_denied_to_the_gateway),
+	           CASE(a_slot_with_a_source_address_translates_to_it_and_may_have_rules),
+	           CASE(a_slot_loses_its_source_address_with_the_next_rules),
 	           CASE(what_is_decided_is_told_to_the_log_of_the_kernel),
 	           CASE(the_mode_watch_logs_and_refuses_nothing),
 	           CASE(what_is_denied_of_ipv6_is_refused_in_the_same_chain),
