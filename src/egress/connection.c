@@ -515,8 +515,14 @@ void connections_check(struct gateway *g, const char *guest)
 		bool is_decrypted = false;
 
 		if ((guest && strcmp(c->guest->name, guest) != 0) || c->state == READING ||
-		    c->state == ENDING ||
-		    (rules_allow(g, c->guest, &d, &is_decrypted) &&
+		    c->state == ENDING)
+			continue;
+		/* The sandbox may connect again, by the new address. */
+		if (rules_source(g, c->guest) != c->source) {
+			connection_free(c);
+			continue;
+		}
+		if ((rules_allow(g, c->guest, &d, &is_decrypted) &&
 		     (c->next_address == 0 ||
 		      rules_leave_address(g, c->guest, &d,
 		                          c->addresses.items[c->next_address - 1])) &&

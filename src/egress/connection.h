@@ -30,6 +30,7 @@ struct egress_connection {
 	struct lookup *lookup;
 	struct dns_addresses addresses;
 	size_t next_address;
+	uint32_t source; /* the address by which it must leave; 0: any */
 	/* Of the upstream proxy, and the beginning of its answer. */
 	struct dns_addresses proxies;
 	size_t next_proxy;

@@ -69,6 +69,8 @@ bool gateway_knows(const struct gateway *g, uint32_t address);
  * (`ret_is_decrypted` may be NULL). */
 bool rules_allow(const struct gateway *g, const struct guest *guest, struct network_decision *d,
                  bool *ret_is_decrypted);
+/* The address by which the sandbox's connections must leave; 0: any. */
+uint32_t rules_source(const struct gateway *g, const struct guest *guest);
 /* Whether the sandbox's current rules leave this address to a name that no rule of names allows
  * (rules_allow sets no rule then); in the mode "watch", the decision becomes a watched one. True
  * for a name that a rule allows. */

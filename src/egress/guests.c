@@ -96,7 +96,7 @@ static bool rules_judge_addresses(const struct gateway *g, const char *rules)
 bool rules_allow(const struct gateway *g, const struct guest *guest, struct network_decision *d,
                  bool *ret_is_decrypted)
 {
-	AUTO(buf_done) struct buf text = BUF(SANDBOX_EGRESS_TEXT_MAX + ID_SIZE + 2);
+	AUTO(buf_done) struct buf text = BUF(SANDBOX_EGRESS_TOLD_MAX + ID_SIZE + 2);
 	bool is_name = host_name_is_valid(span_of(d->host)), is_open;
 	const char *rules;
 	struct span rule;
@@ -120,10 +120,19 @@ bool rules_allow(const struct gateway *g, const struct guest *guest, struct netw
 	return d->verdict != DECISION_DENIED;
 }
 
+uint32_t rules_source(const struct gateway *g, const struct guest *guest)
+{
+	AUTO(buf_done) struct buf text = BUF(SANDBOX_EGRESS_TOLD_MAX + ID_SIZE + 2);
+	struct network_decision ignored;
+
+	return read_rules(g, guest, &text) ? sandbox_egress_source(take_sandbox(&text, &ignored))
+	                                   : 0;
+}
+
 bool rules_leave_address(const struct gateway *g, const struct guest *guest,
                          struct network_decision *d, uint32_t address)
 {
-	AUTO(buf_done) struct buf text = BUF(SANDBOX_EGRESS_TEXT_MAX + ID_SIZE + 2);
+	AUTO(buf_done) struct buf text = BUF(SANDBOX_EGRESS_TOLD_MAX + ID_SIZE + 2);
 	struct egress_ranges denied;
 	struct error ignored = {0};
 	const char *rules;

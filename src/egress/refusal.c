@@ -32,6 +32,7 @@ static const struct refusal_status {
         [DECISION_UPSTREAM_PROXY_UNREACHABLE] = {502, "Proxy of this server unreachable"},
         [DECISION_UPSTREAM_PROXY_LOGIN] = {502, "Proxy of this server wants a login"},
         [DECISION_UPSTREAM_PROXY_REFUSED] = {502, "Proxy of this server refuses"},
+        [DECISION_SOURCE_ADDRESS] = {502, "Source address of the project is missing"},
         [DECISION_DIRECT_REFUSED] = {403, REFUSED},
 };
 

@@ -38,6 +38,25 @@ static bool has_proxy(const struct egress_connection *c)
 	return c->gateway->proxy.port != 0;
 }
 
+static void note_failure(struct egress_connection *c, enum decision_code code, const char *why)
+{
+	c->failure = code;
+	c->failure_why = why;
+}
+
+/* The port is chosen when it connects, so that each host may be reached from all ports. A host that
+ * has lost the address fails here: nothing leaves by another one. */
+static int leave_by_source(const struct egress_connection *c)
+{
+	const struct sockaddr_in own = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(c->source)};
+	const int yes = 1;
+
+	if (c->source == 0)
+		return 0;
+	(void)setsockopt(c->server.fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &yes, sizeof(yes));
+	return bind(c->server.fd, (const struct sockaddr *)&own, sizeof(own));
+}
+
 static int connect_socket(struct egress_connection *c, const struct sockaddr *there, socklen_t size)
 {
 	struct side *server = &c->server;
@@ -46,6 +65,11 @@ static int connect_socket(struct egress_connection *c, const struct sockaddr *th
 	if (server->fd < 0)
 		return -1;
 	egress_send_at_once(server->fd);
+	if (leave_by_source(c) < 0) {
+		note_failure(c, DECISION_SOURCE_ADDRESS,
+		             "the host does not have the source address of the project");
+		return -1;
+	}
 	if (connect(server->fd, there, size) < 0 && errno != EINPROGRESS)
 		return -1;
 	return egress_side_watch(c, server, egress_connection_on_server, EPOLLOUT);
@@ -56,6 +80,9 @@ static int try_address6(struct egress_connection *c, const struct address6 *addr
 	struct sockaddr_in6 there = {.sin6_family = AF_INET6,
 	                             .sin6_port = htons(port_of(c->protocol))};
 
+	/* It would leave by another address than the project's. */
+	if (c->source != 0)
+		return -1;
 	memcpy(&there.sin6_addr, address->bytes, sizeof(address->bytes));
 	return connect_socket(c, (const struct sockaddr *)&there, sizeof(there));
 }
@@ -111,12 +138,6 @@ static void end_attempts(struct egress_connection *c)
 		                         "its address is one that no sandbox may reach");
 }
 
-static void note_failure(struct egress_connection *c, enum decision_code code, const char *why)
-{
-	c->failure = code;
-	c->failure_why = why;
-}
-
 /* The proxy has further addresses, or it fails for all addresses of the host. */
 static void note_no_connection(struct egress_connection *c, const char *why)
 {
@@ -162,7 +183,8 @@ static void connect_take_envelope(struct egress_connection *c)
 		if (result == 0)
 			return;
 		drop_attempt(c);
-		note_no_connection(c, "no connection can be made");
+		if (c->failure != DECISION_SOURCE_ADDRESS)
+			note_no_connection(c, "no connection can be made");
 	}
 	end_attempts(c);
 }
@@ -327,6 +349,7 @@ void way_find(struct egress_connection *c)
 {
 	c->connect_until_ms = loop_now_ms(c->gateway->loop) + CONNECTING_MS;
 	egress_connection_enter(c, LOOKING_UP, CONNECTING_MS);
+	c->source = rules_source(c->gateway, c->guest);
 	start_lookup(c, c->looked.name, on_lookup_end);
 }
 

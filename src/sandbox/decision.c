@@ -31,6 +31,7 @@ const char *const decision_codes[] = {
         [DECISION_UPSTREAM_PROXY_UNREACHABLE] = "upstream-proxy-unreachable",
         [DECISION_UPSTREAM_PROXY_LOGIN] = "upstream-proxy-login",
         [DECISION_UPSTREAM_PROXY_REFUSED] = "upstream-proxy-refused",
+        [DECISION_SOURCE_ADDRESS] = "source-address-missing",
         [DECISION_DIRECT_REFUSED] = "direct-refused",
         [DECISION_CODE_COUNT] = NULL,
 };
@@ -162,7 +163,8 @@ int decision_predict(const char *egress, const char *host, uint16_t port,
 
 bool decision_is_fault(uint8_t code)
 {
-	return code == DECISION_UPSTREAM_UNREACHABLE || decision_is_of_proxy(code);
+	return code == DECISION_UPSTREAM_UNREACHABLE || code == DECISION_SOURCE_ADDRESS ||
+	       decision_is_of_proxy(code);
 }
 
 bool decision_is_of_proxy(uint8_t code)
@@ -243,6 +245,8 @@ void decision_add_reason(struct buf *out, const struct network_decision *d)
 	                "allowed, but the proxy of this server does not accept the server's login",
 	        [DECISION_UPSTREAM_PROXY_REFUSED] =
 	                "allowed, but the proxy of this server refuses it",
+	        [DECISION_SOURCE_ADDRESS] =
+	                "allowed, but the host does not have the source address of the project",
 	        [DECISION_DIRECT_REFUSED] =
 	                "this server sends all through a proxy, which takes HTTP and TLS only",
 	};
@@ -279,6 +283,7 @@ static const char *advice_of(const struct network_decision *d)
 	case DECISION_UPSTREAM_PROXY_UNREACHABLE:
 	case DECISION_UPSTREAM_PROXY_LOGIN:
 	case DECISION_UPSTREAM_PROXY_REFUSED:
+	case DECISION_SOURCE_ADDRESS:
 	case DECISION_CODE_COUNT:
 		break;
 	}

@@ -41,6 +41,7 @@ enum decision_code {
 	DECISION_UPSTREAM_PROXY_UNREACHABLE, /* the server's proxy does not answer, or not HTTP */
 	DECISION_UPSTREAM_PROXY_LOGIN,       /* the proxy wants another login */
 	DECISION_UPSTREAM_PROXY_REFUSED,     /* the proxy refuses the connection */
+	DECISION_SOURCE_ADDRESS, /* the host does not have the source address of the project */
 	DECISION_DIRECT_REFUSED, /* the server has a proxy, which takes no such connection */
 	DECISION_CODE_COUNT,
 };

@@ -57,13 +57,6 @@ static long make_packet_socket(void)
 	return socket(AF_INET, SOCK_PACKET, 0);
 }
 
-static long bind_socket(void)
-{
-	const struct sockaddr_in any = {.sin_family = AF_INET};
-
-	return bind(socket(AF_INET, SOCK_STREAM, 0), (const struct sockaddr *)&any, sizeof(any));
-}
-
 static long listen_to_it(void)
 {
 	return listen(socket(AF_INET, SOCK_STREAM, 0), 1);
@@ -168,7 +161,6 @@ static const struct {
         {"a raw socket", make_raw_socket},
         {"a socket of SCTP", make_sctp_socket},
         {"a packet socket", make_packet_socket},
-        {"bind", bind_socket},
         {"listen", listen_to_it},
         {"openat", open_file},
         {"unlinkat", remove_file},
@@ -195,6 +187,8 @@ static int try_needed(void)
 	const struct sockaddr_in there = {.sin_family = AF_INET,
 	                                  .sin_port = htons(9),
 	                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	const struct sockaddr_in from = {.sin_family = AF_INET,
+	                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	int stream = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	int datagrams = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
@@ -206,6 +200,8 @@ static int try_needed(void)
 		return 107;
 	if (connect(datagrams, (const struct sockaddr *)&there, sizeof(there)) < 0)
 		return 102;
+	if (bind(stream, (const struct sockaddr *)&from, sizeof(from)) < 0)
+		return 108;
 	return close(stream) == 0 && close(datagrams) == 0 ? 0 : 103;
 }
 
@@ -224,6 +220,9 @@ static int try_no_socket(void)
 	if (connect(STDIN_FILENO, (const struct sockaddr *)&there, sizeof(there)) == 0 ||
 	    errno != EPERM)
 		return 105;
+	if (bind(STDIN_FILENO, (const struct sockaddr *)&there, sizeof(there)) == 0 ||
+	    errno != EPERM)
+		return 109;
 	return syscall(SYS_openat2, AT_FDCWD, "/", NULL, 0) < 0 && errno == EPERM ? 0 : 106;
 }
 
