@@ -60,12 +60,32 @@ static int check_organization(struct store_connection *c, const char *id, struct
 	        FAIL_MISSING(err, "organization", id));
 }
 
+static int check_source(struct store_connection *c, const struct project_record *r,
+                        struct error *err)
+{
+	int64_t others;
+
+	if (!r->source_address || !*r->source_address)
+		return 0;
+	if (query_count(c, QUERY_PROJECT_COUNT_OF_SOURCE, r, &others, err) < 0)
+		return -1;
+	if (others > 0)
+		return FAIL(err, ERROR_CONFLICT, "another project has the source address %s",
+		            r->source_address);
+	if (query_count(c, QUERY_PROJECT_COUNT_SOURCES, r, &others, err) < 0)
+		return -1;
+	return others < PROJECT_SOURCES_MAX
+	               ? 0
+	               : FAIL(err, ERROR_LIMIT, "%d projects have a source address already",
+	                      PROJECT_SOURCES_MAX);
+}
+
 static int run_insertion(struct store_connection *c, void *context, struct error *err)
 {
 	const struct project_record *r = context;
 	int64_t projects;
 
-	if (check_organization(c, r->organization_id, err) < 0 ||
+	if (check_organization(c, r->organization_id, err) < 0 || check_source(c, r, err) < 0 ||
 	    ROW_OR(query_run(c, QUERY_PROJECT_INSERT, r, NULL, err), fail_taken(r->name, err)) <
 	            0 ||
 	    query_count(c, QUERY_PROJECT_COUNT, NULL, &projects, err) < 0)
@@ -102,6 +122,12 @@ int store_project_list(struct store *s, struct arena *a, const struct project_pa
 	return store_list_query(s, QUERY_PROJECT_LIST, page, LIST_INTO(a, ret), err);
 }
 
+int store_project_list_sources(struct store *s, struct arena *a, struct project_list *ret,
+                               struct error *err)
+{
+	return store_list_query(s, QUERY_PROJECT_LIST_SOURCES, NULL, LIST_INTO(a, ret), err);
+}
+
 int store_project_list_closing(struct store *s, struct arena *a, struct project_list *ret,
                                struct error *err)
 {
@@ -125,6 +151,7 @@ static int run_edit(struct store_connection *c, void *context, struct error *err
 	               err) < 0 ||
 	    edit->edit(&record, edit->context, err) < 0 ||
 	    check_organization(c, record.organization_id, err) < 0 ||
+	    check_source(c, &record, err) < 0 ||
 	    ROW_OR(query_run(c, QUERY_PROJECT_UPDATE, &record, NULL, err),
 	           fail_taken(record.name, err)) < 0 ||
 	    add_project_event(c, EVENT_PROJECT_UPDATED, &record, err) < 0)

@@ -13,6 +13,7 @@
 struct store;
 
 #define STORE_PROJECTS_MAX 10000
+#define PROJECT_SOURCES_MAX 256 /* projects with a source address */
 
 /* 0 in a limit = the platform's limit. */
 struct project_record {
@@ -30,6 +31,8 @@ struct project_record {
 	bool record_terminals;  /* record terminal windows from their start */
 	/* Of its sandboxes, unless their request or template says otherwise; "" = any. */
 	const char *provider, *isolation;
+	/* By which connections of its sandboxes leave, and those of no other project; "" = any. */
+	const char *source_address;
 	bool closing; /* the project is being deleted */
 	int64_t created_at;
 	int64_t version; /* grows with every change; read-only */
@@ -64,7 +67,8 @@ struct project_edit {
 	const void *context;
 };
 
-/* ERROR_CONFLICT when the new name is taken. */
+/* ERROR_CONFLICT when the new name, or the source address, is taken; ERROR_LIMIT when
+ * PROJECT_SOURCES_MAX projects have one. */
 MUST_CHECK int store_project_edit(struct store *s, struct arena *a, const struct project_edit *edit,
                                   struct project_record *ret, struct error *err);
 
@@ -78,6 +82,10 @@ struct project_closing {
 MUST_CHECK int store_project_close(struct store *s, const struct project_closing *closing,
                                    struct error *err);
 MUST_CHECK int store_project_list_closing(struct store *s, struct arena *a,
+                                          struct project_list *ret, struct error *err);
+
+/* Those with a source address, by id. */
+MUST_CHECK int store_project_list_sources(struct store *s, struct arena *a,
                                           struct project_list *ret, struct error *err);
 
 /* Removes the project with keys, members, configs, leases and rows of deleted sandboxes.

@@ -36,6 +36,7 @@ static void copy_project(struct arena *a, const struct project_record *from,
 	ret->organization_id = arena_text(a, from->organization_id);
 	ret->provider = arena_text(a, from->provider);
 	ret->isolation = arena_text(a, from->isolation);
+	ret->source_address = arena_text(a, from->source_address);
 }
 
 static struct project_entry *entry_new(const struct project_record *r)
@@ -106,6 +107,13 @@ int project_find(struct fleet *f, struct arena *a, const char *id, struct projec
 		return -1;
 	cache_project(f->projects, ret);
 	return 0;
+}
+
+void project_forget_all(struct fleet *f)
+{
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&f->projects->mutex);
+
+	drop_entries(f->projects);
 }
 
 void project_forget(struct fleet *f, const char *id)

@@ -19,3 +19,5 @@ MUST_CHECK int project_find(struct fleet *f, struct arena *a, const char *id,
                             struct project_record *ret, struct error *err);
 /* Call it after a change of the project's row. */
 void project_forget(struct fleet *f, const char *id);
+/* Another server of the store may have changed any of them. */
+void project_forget_all(struct fleet *f);

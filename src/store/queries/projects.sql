@@ -1,14 +1,15 @@
 -- prefix: max_ of maximums
 -- fragment: project
 id, name, organization_id, cpu, memory_mb, disk_mb, pids, max_cpu, max_memory_mb, max_disk_mb, max_pids,
-sandboxes_max, {inherited_timeouts}, terminal_ttl_ms, artifacts_max_mb, artifacts_keep_ms, storage_max_mb, record_terminals, closing, created_at, version, provider, isolation
+sandboxes_max, {inherited_timeouts}, terminal_ttl_ms, artifacts_max_mb, artifacts_keep_ms, storage_max_mb, record_terminals, closing, created_at, version, provider, isolation, source_address
 
 -- name: project_insert
 -- takes: project_record
 INSERT INTO projects ({project})
 VALUES (:id, :name, CASE WHEN :organization_id = '' THEN 'default' ELSE :organization_id END, :cpu, :memory_mb, :disk_mb, :pids, :max_cpu, :max_memory_mb, :max_disk_mb,
 	:max_pids, :sandboxes_max, {:inherited_timeouts}, :terminal_ttl_ms, :artifacts_max_mb, :artifacts_keep_ms, :storage_max_mb, :record_terminals,
-	:closing, :created_at, 1, :provider, :isolation)
+	:closing, :created_at, 1, :provider, :isolation,
+	CASE WHEN :source_address IS NULL THEN '' ELSE :source_address END)
 ON CONFLICT DO NOTHING;
 
 -- name: project_count
@@ -32,6 +33,15 @@ ORDER BY CASE WHEN id = :id THEN 0 ELSE 1 END LIMIT 1;
 -- gives: project_record
 SELECT {project} FROM projects WHERE name > :after ORDER BY name LIMIT :limit;
 
+-- name: project_list_sources
+-- gives: project_record
+SELECT {project} FROM projects WHERE source_address <> '' ORDER BY id;
+
+-- name: project_count_sources
+-- takes: project_record
+-- gives: row_count
+SELECT count(*) AS count FROM projects WHERE source_address <> '' AND id <> :id;
+
 -- name: project_list_closing
 -- gives: project_record
 SELECT {project} FROM projects WHERE closing <> 0 ORDER BY name;
@@ -52,9 +62,14 @@ SET name = :name, organization_id = :organization_id, cpu = :cpu, memory_mb = :m
 	artifacts_max_mb = :artifacts_max_mb, artifacts_keep_ms = :artifacts_keep_ms,
 	storage_max_mb = :storage_max_mb,
 	record_terminals = :record_terminals, provider = :provider,
-	isolation = :isolation, version = version + 1
+	isolation = :isolation, source_address = :source_address, version = version + 1
 WHERE id = :id
 	AND NOT EXISTS (SELECT 1 FROM projects AS other WHERE other.name = :name AND other.id <> :id);
+
+-- name: project_count_of_source
+-- takes: project_record
+-- gives: row_count
+SELECT count(*) AS count FROM projects WHERE source_address = :source_address AND id <> :id;
 
 -- name: project_close
 -- takes: project_closing

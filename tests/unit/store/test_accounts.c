@@ -60,6 +60,56 @@ static int rename_it(struct project_record *r, const void *context, struct error
 	return 0;
 }
 
+static int leave_by(struct project_record *r, const void *context, UNUSED struct error *err)
+{
+	r->source_address = context;
+	return 0;
+}
+
+static void no_two_projects_have_one_source_address(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	const struct project_record made = {
+	        .id = "p2", .name = "alpha", .source_address = "203.0.113.9", .created_at = NOW};
+	const struct project_record same = {
+	        .id = "p3", .name = "beta", .source_address = "203.0.113.9", .created_at = NOW};
+	struct project_edit edit = {PROJECT, leave_by, "203.0.113.9"};
+	struct project_record found;
+	struct project_list list;
+
+	assert_done(store_project_insert(*state, &made, &err));
+	assert_refused(store_project_insert(*state, &same, &err), ERROR_CONFLICT);
+	assert_refused(store_project_edit(*state, &a, &edit, &found, &err), ERROR_CONFLICT);
+	edit.context = "203.0.113.10";
+	assert_done(store_project_edit(*state, &a, &edit, &found, &err));
+	assert_string_equal(found.source_address, "203.0.113.10");
+	assert_done(store_project_list_sources(*state, &a, &list, &err));
+	assert_int_equal(list.count, 2);
+	edit = (struct project_edit){"p2", leave_by, ""};
+	assert_done(store_project_edit(*state, &a, &edit, &found, &err));
+	assert_done(store_project_insert(*state, &same, &err));
+}
+
+static void source_addresses_have_a_limit(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	const struct project_edit edit = {PROJECT, leave_by, "203.0.114.1"};
+	struct project_record found;
+
+	for (int i = 0; i < PROJECT_SOURCES_MAX; i++) {
+		char id[16], address[32];
+		const struct project_record r = {
+		        .id = id, .name = id, .source_address = address, .created_at = NOW};
+
+		(void)snprintf(id, sizeof(id), "p%d", i + 10);
+		(void)snprintf(address, sizeof(address), "203.0.113.%d", i);
+		assert_done(store_project_insert(*state, &r, &err));
+	}
+	assert_refused(store_project_edit(*state, &a, &edit, &found, &err), ERROR_LIMIT);
+}
+
 static void an_edit_is_kept_as_a_whole_or_not_at_all(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -377,6 +427,8 @@ static void of_two_changes_of_a_config_the_second_is_told(void **state)
 static const struct CMUnitTest tests[] = {
         EACH(a_projects_limits_and_settings_come_back),
         EACH(projects_are_listed_by_name_and_page),
+        EACH(no_two_projects_have_one_source_address),
+        EACH(source_addresses_have_a_limit),
         EACH(an_edit_is_kept_as_a_whole_or_not_at_all),
         EACH(a_project_with_sandboxes_closes_only_by_force),
         EACH(a_project_goes_with_all_that_is_its_own),
