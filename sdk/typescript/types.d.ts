@@ -903,7 +903,7 @@ export interface NetworkRefusal {
   port: number;
   /** tls, http, dns, tcp, udp or other */
   protocol: string;
-  /** host-not-allowed, address-denied, range-refused, bad-request, limit, upstream-unreachable, upstream-proxy-unreachable, upstream-proxy-login, upstream-proxy-refused or direct-refused */
+  /** host-not-allowed, address-denied, range-refused, bad-request, limit, upstream-unreachable, upstream-proxy-unreachable, upstream-proxy-login, upstream-proxy-refused, source-address-missing or direct-refused */
   code: string;
   /** the entry of the rules that decided */
   rule: string | null;
@@ -1588,6 +1588,8 @@ export interface Project {
   provider: string | null;
   /** the least isolation of its sandboxes; null: the server's default */
   isolation: string | null;
+  /** by which connections of its sandboxes leave; null: any */
+  source_address: string | null;
   created_at: string | null;
 }
 
@@ -1619,6 +1621,8 @@ export interface ProjectCreate {
   provider?: string;
   /** the least isolation that its sandboxes accept, unless their request or template names another; "": the server's default */
   isolation?: string;
+  /** IPv4 address of the host by which all connections of its sandboxes leave, and those of no other project; "": any; only a platform admin can set it */
+  source_address?: string;
   /** default: generated */
   id?: string;
   /** user that becomes the first member, with the role admin */
@@ -1642,6 +1646,8 @@ export interface ProjectChange {
   provider?: string;
   /** the least isolation that its sandboxes accept, unless their request or template names another; "": the server's default */
   isolation?: string;
+  /** IPv4 address of the host by which all connections of its sandboxes leave, and those of no other project; "": any; only a platform admin can set it */
+  source_address?: string;
 }
 
 /** Storage that a project uses, as last measured, and its limit */

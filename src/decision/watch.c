@@ -15,11 +15,12 @@ static const struct json_member network_refusal_shape_members[] = {
         JSON_TEXT_MEMBER(network_refusal, address, .flags = JSON_NULLABLE),
         JSON_WHOLE_MEMBER(network_refusal, port, .about = "0: none"),
         JSON_TEXT_MEMBER(network_refusal, protocol, .about = "tls, http, dns, tcp, udp or other"),
-        JSON_TEXT_MEMBER(network_refusal, code,
-                         .about = "host-not-allowed, address-denied, range-refused, bad-request, "
-                                  "limit, upstream-unreachable, "
-                                  "upstream-proxy-unreachable, upstream-proxy-login, "
-                                  "upstream-proxy-refused or direct-refused"),
+        JSON_TEXT_MEMBER(
+                network_refusal, code,
+                .about = "host-not-allowed, address-denied, range-refused, bad-request, "
+                         "limit, upstream-unreachable, "
+                         "upstream-proxy-unreachable, upstream-proxy-login, "
+                         "upstream-proxy-refused, source-address-missing or direct-refused"),
         JSON_TEXT_MEMBER(network_refusal, rule, .flags = JSON_NULLABLE,
                          .about = "the entry of the rules that decided"),
         JSON_WHOLE_MEMBER(network_refusal, count),

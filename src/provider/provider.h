@@ -51,8 +51,9 @@ enum provider_ability {
 	PROVIDER_CAN_GPU = 1 << 21,      /* see sandbox_spec.gpus */
 	PROVIDER_CAN_GPU_NETWORK = 1 << 22, /* also to a sandbox that has a network */
 	PROVIDER_CAN_KEEP_MEMORY = 1 << 23, /* memory on disk; in snapshots, too */
+	PROVIDER_CAN_LEAVE_BY = 1 << 24,    /* see sandbox_egress_leave_by; needs FILTER */
 };
-#define PROVIDER_ABILITY_COUNT 24
+#define PROVIDER_ABILITY_COUNT 25
 const char *provider_ability_name(enum provider_ability ability);
 
 struct provider; /* the first member of each kind's own is `const struct provider_ops *ops` */

@@ -1740,6 +1740,7 @@ export interface Project {
   closing: boolean;
   provider: string | null;
   isolation: string | null;
+  source_address: string | null;
   created_at: string | null;
 }
 /** Given members replace the stored ones */
@@ -1752,6 +1753,7 @@ export interface ProjectChange {
   organization?: string;
   provider?: string;
   isolation?: string;
+  source_address?: string;
 }
 /** A project to create */
 export interface ProjectCreate {
@@ -1763,6 +1765,7 @@ export interface ProjectCreate {
   organization?: string;
   provider?: string;
   isolation?: string;
+  source_address?: string;
   id?: string;
   owner?: string;
 }
@@ -3569,7 +3572,7 @@ export const getV1Activity: Operation<undefined, { after?: number; last?: number
 /** List what was called in a sandbox, or follow it */
 export const getApiSandboxInstancesIdActivity: Operation<{ id: string }, { after?: number; last?: number; kind?: "command" | "code" | "tool" | "file"; format?: "json" | "csv"; limit?: number; user?: string; key?: string; conversation?: string; stream?: string }, undefined, ActivityList> = { method: "GET", path: "/api/sandbox/instances/{id}/activity", scopes: ["sandbox:read"] };
 /** List what the network rules of a sandbox decided */
-export const getApiSandboxInstancesIdEgressLog: Operation<{ id: string }, { after?: number; last?: number; decision?: "denied" | "allowed" | "watched"; code?: "ok" | "host-not-allowed" | "address-denied" | "range-refused" | "bad-request" | "limit" | "upstream-unreachable" | "rule-denied" | "host-mismatch" | "credential-expired" | "upstream-untrusted" | "client-distrusts" | "credential-host" | "upstream-proxy-unreachable" | "upstream-proxy-login" | "upstream-proxy-refused" | "direct-refused"; protocol?: "tls" | "http" | "dns" | "tcp" | "udp" | "other"; host?: string; limit?: number }, undefined, NetworkDecisionList> = { method: "GET", path: "/api/sandbox/instances/{id}/egress/log", scopes: ["sandbox:read"] };
+export const getApiSandboxInstancesIdEgressLog: Operation<{ id: string }, { after?: number; last?: number; decision?: "denied" | "allowed" | "watched"; code?: "ok" | "host-not-allowed" | "address-denied" | "range-refused" | "bad-request" | "limit" | "upstream-unreachable" | "rule-denied" | "host-mismatch" | "credential-expired" | "upstream-untrusted" | "client-distrusts" | "credential-host" | "upstream-proxy-unreachable" | "upstream-proxy-login" | "upstream-proxy-refused" | "source-address-missing" | "direct-refused"; protocol?: "tls" | "http" | "dns" | "tcp" | "udp" | "other"; host?: string; limit?: number }, undefined, NetworkDecisionList> = { method: "GET", path: "/api/sandbox/instances/{id}/egress/log", scopes: ["sandbox:read"] };
 /** Lists the audit: of the project, of an organisation, or of the server */
 export const getV1Audit: Operation<undefined, { after?: number; result?: "ok" | "refused" | "failed" | "interrupted"; all?: boolean; organization?: string; user?: string; key?: string; target?: string; request?: string; action?: string; since?: string | null; until?: string | null; before?: number; limit?: number }, undefined, AuditList> = { method: "GET", path: "/v1/audit", scopes: [] };
 /** Exports the audit as JSON lines that verify without the server */

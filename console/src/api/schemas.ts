@@ -593,6 +593,7 @@ export const projectChangeSchema = {
   organization: {"type":"string","description":"id of the organisation that it belongs to (default: the first); only a platform admin can set it","maxLength":64},
   provider: {"type":"string","description":"provider of its sandboxes, unless their request or template names another; \"\": the server chooses","maxLength":63},
   isolation: {"type":"string","description":"the least isolation that its sandboxes accept, unless their request or template names another; \"\": the server's default","maxLength":16},
+  source_address: {"type":"string","description":"IPv4 address of the host by which all connections of its sandboxes leave, and those of no other project; \"\": any; only a platform admin can set it","maxLength":15},
 } satisfies Schema;
 export const projectCreateSchema = {
   name: {"type":"string","maxLength":100,"minLength":1},
@@ -603,6 +604,7 @@ export const projectCreateSchema = {
   organization: {"type":"string","description":"id of the organisation that it belongs to (default: the first); only a platform admin can set it","maxLength":64},
   provider: {"type":"string","description":"provider of its sandboxes, unless their request or template names another; \"\": the server chooses","maxLength":63},
   isolation: {"type":"string","description":"the least isolation that its sandboxes accept, unless their request or template names another; \"\": the server's default","maxLength":16},
+  source_address: {"type":"string","description":"IPv4 address of the host by which all connections of its sandboxes leave, and those of no other project; \"\": any; only a platform admin can set it","maxLength":15},
   id: {"type":"string","description":"default: generated","maxLength":63},
   owner: {"type":"string","description":"user that becomes the first member, with the role admin","maxLength":128,"example":"ann@example.com"},
 } satisfies Schema;

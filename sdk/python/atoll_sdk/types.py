@@ -951,7 +951,7 @@ class NetworkRefusal(TypedDict):
     port: int
     # tls, http, dns, tcp, udp or other
     protocol: str
-    # host-not-allowed, address-denied, range-refused, bad-request, limit, upstream-unreachable, upstream-proxy-unreachable, upstream-proxy-login, upstream-proxy-refused or direct-refused
+    # host-not-allowed, address-denied, range-refused, bad-request, limit, upstream-unreachable, upstream-proxy-unreachable, upstream-proxy-login, upstream-proxy-refused, source-address-missing or direct-refused
     code: str
     # the entry of the rules that decided
     rule: str | None
@@ -1663,6 +1663,8 @@ class Project(TypedDict):
     provider: str | None
     # the least isolation of its sandboxes; null: the server's default
     isolation: str | None
+    # by which connections of its sandboxes leave; null: any
+    source_address: str | None
     created_at: str | None
 
 
@@ -1696,6 +1698,8 @@ class ProjectCreate(TypedDict):
     provider: NotRequired[str]
     # the least isolation that its sandboxes accept, unless their request or template names another; "": the server's default
     isolation: NotRequired[str]
+    # IPv4 address of the host by which all connections of its sandboxes leave, and those of no other project; "": any; only a platform admin can set it
+    source_address: NotRequired[str]
     # default: generated
     id: NotRequired[str]
     # user that becomes the first member, with the role admin
@@ -1720,6 +1724,8 @@ class ProjectChange(TypedDict):
     provider: NotRequired[str]
     # the least isolation that its sandboxes accept, unless their request or template names another; "": the server's default
     isolation: NotRequired[str]
+    # IPv4 address of the host by which all connections of its sandboxes leave, and those of no other project; "": any; only a platform admin can set it
+    source_address: NotRequired[str]
 
 
 class ProjectStorage(TypedDict):

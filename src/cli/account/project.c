@@ -35,18 +35,21 @@ static const struct listing_column columns[] = {
 		        "templates, snapshots, backups and volumes; 0 = the platform's limit"      \
 	}
 
+#define OPTION_SOURCE                                                                              \
+	{                                                                                          \
+		"source-address", "IPV4", "address by which its sandboxes leave; \"\" = any"       \
+	}
+
 static const struct command_option create_options[] = {
         {"id", "ID", "id of the project (default: generated)"},
         {"owner", "USER", "user who becomes the first admin"},
         OPTION_MOST,
         OPTION_STORAGE,
+        OPTION_SOURCE,
         {0},
 };
 static const struct command_option set_options[] = {
-        {"name", "NAME", "a new name"},
-        OPTION_MOST,
-        OPTION_STORAGE,
-        {0},
+        {"name", "NAME", "a new name"}, OPTION_MOST, OPTION_STORAGE, OPTION_SOURCE, {0},
 };
 static const struct command_option rm_options[] = {
         {"force", NULL, "also delete its sandboxes", .letter = 'f'},

@@ -86,8 +86,10 @@ struct fleet {
 	int64_t new_wait_ms;                /* of operation_begin_new; unit tests make it shorter */
 	atomic_bool is_ticking, is_leaving; /* is_leaving: see fleet_hand_over */
 	atomic_bool wants_rules;            /* the provider must be given all network rules again */
-	int64_t swept_at;                   /* of the thread of fleet_tick */
-	int64_t peer_beat_at;               /* of the thread of fleet_lease_tick */
+	atomic_bool wants_all_rules;        /* … also those of sandboxes without any */
+	char *sources;    /* of all projects, as they were last seen; of the thread of fleet_tick */
+	int64_t swept_at; /* of the thread of fleet_tick */
+	int64_t peer_beat_at; /* of the thread of fleet_lease_tick */
 	atomic_uint_fast64_t created, create_failed, deleted, execs, create_us_total;
 	atomic_uint_fast64_t ephemeral; /* sandboxes made for one call */
 	atomic_uint endings;            /* entries of background->endings */

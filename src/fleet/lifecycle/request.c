@@ -10,6 +10,7 @@
 #include "fleet/core/project_cache.h"
 #include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/resolved_create.h"
+#include "fleet/lifecycle/source.h"
 #include "fleet/volume/volume.h"
 #include "json/write.h"
 #include "provider/provider.h"
@@ -133,6 +134,10 @@ static int decide_provider(struct fleet *f, struct arena *a, struct resolved_cre
 	    provider_require(p, PROVIDER_CAN_BLOCK_NETWORK, err) < 0)
 		return -1;
 	if (check_gpus(p, resolved->request, subject->network, err) < 0)
+		return -1;
+	if (subject->network != SANDBOX_NETWORK_BLOCKED && *subject->project->source_address &&
+	    (provider_require(p, PROVIDER_CAN_LEAVE_BY, err) < 0 ||
+	     source_check(f, subject->project->source_address, err) < 0))
 		return -1;
 	return egress_check(p, subject->network, resolved->request->egress, err);
 }

@@ -159,20 +159,22 @@ static const char *find_layers(const struct fleet *f, const char *provider)
 }
 
 static void find_needs(struct routing *r, const struct resolved_create *resolved,
-                       enum sandbox_network network)
+                       const struct route_subject *subject)
 {
 	const struct fleet_create *request = resolved->request;
 	bool has_volumes = request->mount_count > 0 || request->persistent_home;
 	bool has_layer = resolved->snapshot || *resolved->template.snapshot_id ||
 	                 (request->base && *request->base->layer);
 
-	r->has_network = network != SANDBOX_NETWORK_BLOCKED;
+	r->has_network = subject->network != SANDBOX_NETWORK_BLOCKED;
 	r->is_ephemeral = labels_have(&request->own_labels, SANDBOX_EPHEMERAL_LABEL);
 	r->needs_workspace = request->workspace != NULL;
 	if (!r->has_network)
 		r->abilities |= PROVIDER_CAN_BLOCK_NETWORK;
 	else if (request->egress && *request->egress)
 		r->abilities |= PROVIDER_CAN_FILTER;
+	if (r->has_network && *subject->project->source_address)
+		r->abilities |= PROVIDER_CAN_LEAVE_BY;
 	if (labels_gpus(&request->own_labels) > 0)
 		r->abilities |= PROVIDER_CAN_GPU | (r->has_network ? PROVIDER_CAN_GPU_NETWORK : 0u);
 	if (has_volumes)
@@ -449,7 +451,7 @@ int provider_route_find(struct fleet *f, struct arena *a, const struct resolved_
 		return -1;
 	/* The checks of the request say what an only provider cannot do. */
 	if (provider_set_has_several(f->providers))
-		find_needs(&r, resolved, subject->network);
+		find_needs(&r, resolved, subject);
 	if (has_limits(f) && store_sandbox_tally(f->store, a, f->node, &r.tallies, err) < 0)
 		return -1;
 	add_members(&r, false, &route);

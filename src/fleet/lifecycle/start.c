@@ -11,6 +11,7 @@
 #include "fleet/lifecycle/moves.h"
 #include "fleet/lifecycle/route.h"
 #include "fleet/lifecycle/service_send.h"
+#include "fleet/lifecycle/source.h"
 #include "fleet/template/warm_parts.h"
 #include "fleet/volume/mounts.h"
 #include "provider/timed.h"
@@ -49,7 +50,7 @@ struct sandbox_spec lifecycle_spec(const struct operation *op, const struct temp
 	        .template_dir = t->folder,
 	        .resources = r->resources,
 	        .network = r->network,
-	        .egress = r->egress,
+	        .egress = source_add(op, r->egress),
 	        .privileges = r->privileges,
 	        .gpus = labels_gpus_of_row(op->arena, r->labels_json),
 	        .background = (r->traits & SANDBOX_IN_BACKGROUND) != 0,

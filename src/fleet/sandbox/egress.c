@@ -1,22 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fleet/sandbox/egress.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/fault.h"
 #include "fleet/core/cache.h"
 #include "fleet/core/operation.h"
+#include "fleet/core/project_cache.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/lifecycle/create.h"
+#include "fleet/lifecycle/source.h"
 #include "sandbox/egress.h"
+#include "store/projects.h"
 #include "store/sandboxes.h"
+#include "worker/worker.h"
+
+/* Ids and addresses of PROJECT_SOURCES_MAX projects. */
+#define SOURCES_TEXT_MAX (PROJECT_SOURCES_MAX * 128)
 
 static int set_provider_rules(struct operation *op, const char *egress, struct error *err)
 {
 	if (!sandbox_is_alive(&op->record) || op->record.network == SANDBOX_NETWORK_BLOCKED)
 		return 0;
-	return op->ops->filter(op->provider, op->record.id, egress, deadline_after(CALL_TIMEOUT_MS),
-	                       err);
+	/* Another server of the store may have changed the project. */
+	project_forget(op->fleet, op->record.project_id);
+	return op->ops->filter(op->provider, op->record.id, source_add(op, egress),
+	                       deadline_after(CALL_TIMEOUT_MS), err);
 }
 
 int egress_reconcile(struct operation *op, struct error *err)
@@ -26,19 +36,32 @@ int egress_reconcile(struct operation *op, struct error *err)
 	return set_provider_rules(op, op->record.egress, err);
 }
 
-static void repeat_rules(struct fleet *f, const struct sandbox_record *r, UNUSED void *context)
+/* A project that cannot be read counts: its sandboxes get the rules that refuse all. */
+static bool has_rules(struct fleet *f, struct arena *a, const struct sandbox_record *r)
 {
+	struct project_record project;
+	struct error ignored = {0};
+
+	return *r->egress || project_find(f, a, r->project_id, &project, &ignored) < 0 ||
+	       *project.source_address;
+}
+
+static void repeat_rules(struct fleet *f, const struct sandbox_record *r, void *context)
+{
+	const bool *is_of_all = context;
 	AUTO(arena_done) struct arena arena = {0};
 	AUTO(operation_end) struct operation op = {0};
 	struct error err = {0};
 
-	if (!*r->egress || !sandbox_is_alive(r))
+	if (!sandbox_is_alive(r) || (!*is_of_all && !has_rules(f, &arena, r)))
 		return;
 	if ((operation_begin(f, &arena, r->id, deadline_after(CALL_TIMEOUT_MS), &op, &err) == 0 &&
 	     egress_reconcile(&op, &err) == 0) ||
 	    err.code == ERROR_NOT_FOUND)
 		return;
 	/* The sandbox may be unfiltered meanwhile. */
+	if (*is_of_all)
+		atomic_store(&f->wants_all_rules, true);
 	atomic_store(&f->wants_rules, true);
 	log_warning("rules of a sandbox are told again at the next round", TEXT("sandbox", r->id),
 	            FAILURE(&err));
@@ -47,13 +70,72 @@ static void repeat_rules(struct fleet *f, const struct sandbox_record *r, UNUSED
 void egress_repeat_rules(struct fleet *f)
 {
 	struct error err = {0};
+	bool is_of_all;
 
 	if (!atomic_exchange(&f->wants_rules, false))
 		return;
-	if (fleet_each_sandbox(f, repeat_rules, NULL, &err) == 0)
+	is_of_all = atomic_exchange(&f->wants_all_rules, false);
+	if (fleet_each_sandbox(f, repeat_rules, &is_of_all, &err) == 0)
 		return;
+	if (is_of_all)
+		atomic_store(&f->wants_all_rules, true);
 	atomic_store(&f->wants_rules, true);
 	log_warning("rules of sandboxes are told again at the next round", FAILURE(&err));
+}
+
+struct source_task {
+	struct worker_task task;
+	struct fleet *fleet;
+};
+
+static void run_source_change(struct worker_task *task)
+{
+	struct source_task *t = CONTAINER_OF(task, struct source_task, task);
+	struct fleet *f = t->fleet;
+
+	free(t);
+	egress_repeat_rules(f);
+}
+
+static void format_sources(struct buf *out, const struct project_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		buf_addf(out, "%s=%s\n", list->items[i].id, list->items[i].source_address);
+}
+
+void egress_find_sources(struct fleet *f)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	AUTO(buf_done) struct buf text = BUF(SOURCES_TEXT_MAX);
+	struct project_list list;
+	struct error err = {0};
+
+	if (store_project_list_sources(f->store, &arena, &list, &err) < 0) {
+		log_warning("changes of source addresses are looked for at the next round",
+		            FAILURE(&err));
+		return;
+	}
+	format_sources(&text, &list);
+	if (strcmp(buf_text(&text), f->sources ? f->sources : "") == 0)
+		return;
+	free(f->sources);
+	f->sources = memory_text(buf_text(&text));
+	project_forget_all(f);
+	atomic_store(&f->wants_all_rules, true);
+	atomic_store(&f->wants_rules, true);
+}
+
+/* If all workers are busy, the next tick does it. */
+void egress_source_changed(struct fleet *f)
+{
+	struct source_task *t = memory_new(sizeof(*t));
+	struct error err = {0};
+
+	atomic_store(&f->wants_all_rules, true);
+	atomic_store(&f->wants_rules, true);
+	*t = (struct source_task){{.lane = WORKER_SLOW, .run = run_source_change}, f};
+	if (worker_submit(f->workers, &t->task, &err) < 0)
+		free(t);
 }
 
 static int check_change(const struct operation *op, const char *egress, struct error *err)

@@ -116,6 +116,7 @@ void fleet_close(struct fleet *fleet)
 	awaited_done(fleet);
 	template_cache_free(fleet->templates);
 	project_cache_free(fleet->projects);
+	free(fleet->sources);
 	takeover_free(fleet->takeover);
 	pthread_rwlock_destroy(&fleet->preparer->lock);
 	cache_done(fleet->cache);

@@ -51,6 +51,7 @@ static int run_tick(struct fleet *f, struct error *err)
 
 	jump_check_clock(f);
 	ended_reconcile(f);
+	egress_find_sources(f);
 	egress_repeat_rules(f);
 	fleet_events_add_ends(f);
 	providers_tick(f);

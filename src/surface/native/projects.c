@@ -9,6 +9,8 @@
 #include "edge/access_watch.h"
 #include "edge/caller.h"
 #include "fleet/core/project_cache.h"
+#include "fleet/lifecycle/source.h"
+#include "fleet/sandbox/egress.h"
 #include "fleet/server/projects.h"
 #include "fleet/usage/usage.h"
 #include "store/members.h"
@@ -24,7 +26,7 @@ struct project_list;
 #define PAGE_DEFAULT 100
 
 struct project_body {
-	const char *id, *name, *owner, *organization, *provider, *isolation;
+	const char *id, *name, *owner, *organization, *provider, *isolation, *source_address;
 	struct resource_limits defaults, maximums;
 	int64_t sandboxes_max, storage_max_mb, created_at;
 	bool closing;
@@ -39,6 +41,7 @@ enum {
 	PROJECT_ORGANIZATION,
 	PROJECT_PROVIDER,
 	PROJECT_ISOLATION,
+	PROJECT_SOURCE_ADDRESS,
 };
 #define ROW_NAME(...)                                                                              \
 	[PROJECT_NAME] = JSON_TEXT_MEMBER(project_body, name, .min = 1, .max = 100, __VA_ARGS__)
@@ -66,7 +69,12 @@ enum {
 	[PROJECT_ISOLATION] = JSON_TEXT_MEMBER(                                                    \
 	        project_body, isolation, .max = 16,                                                \
 	        .about = "the least isolation that its sandboxes accept, unless their request or " \
-	                 "template names another; \"\": the server's default")
+	                 "template names another; \"\": the server's default"),                    \
+	[PROJECT_SOURCE_ADDRESS] = JSON_TEXT_MEMBER(                                               \
+	        project_body, source_address, .max = 15,                                           \
+	        .about = "IPv4 address of the host by which all connections of its sandboxes "     \
+	                 "leave, and those of no other project; \"\": any; only a platform "       \
+	                 "admin can set it")
 static const struct json_member project_request_members[] = {
         ROW_NAME(.flags = JSON_REQUIRED),
         OTHER_ROWS,
@@ -93,6 +101,8 @@ static const struct json_member project_shape_members[] = {
         JSON_TEXT_MEMBER(
                 project_body, isolation, .flags = JSON_NULLABLE,
                 .about = "the least isolation of its sandboxes; null: the server's default"),
+        JSON_TEXT_MEMBER(project_body, source_address, .flags = JSON_NULLABLE,
+                         .about = "by which connections of its sandboxes leave; null: any"),
         JSON_TIME_MEMBER(project_body, created_at),
 };
 static JSON_SHAPE(project_shape, "Project", project_body,
@@ -135,6 +145,7 @@ static struct project_body make_project_answer(const struct project_record *r)
 	        .organization = r->organization_id,
 	        .provider = text_or_null(r->provider),
 	        .isolation = text_or_null(r->isolation),
+	        .source_address = text_or_null(r->source_address),
 	        .sandboxes_max = r->sandboxes_max,
 	        .storage_max_mb = r->storage_max_mb,
 	        .defaults = resource_limits_from(&r->defaults),
@@ -232,6 +243,7 @@ static int project_create(struct request *rq, const void *body, struct reply *re
 	        .storage_max_mb = b->storage_max_mb,
 	        .provider = b->provider,
 	        .isolation = b->isolation,
+	        .source_address = b->source_address ? b->source_address : "",
 	        .created_at = clock_unix_ms(),
 	};
 	const char *owner = NULL;
@@ -242,6 +254,7 @@ static int project_create(struct request *rq, const void *body, struct reply *re
 		return FAIL(err, ERROR_INVALID,
 		            "id '" API_PROJECT_ME "' is reserved for the caller's own project");
 	if (native_check_placement(rq, b->provider, b->isolation, err) < 0 ||
+	    source_check(api_of(rq)->fleet, record.source_address, err) < 0 ||
 	    (b->owner && user_name_parse(rq, b->owner, &owner, err) < 0) ||
 	    resource_limits_apply(&limits, &record, err) < 0 ||
 	    store_project_insert(api_of(rq)->store, &record, err) < 0 ||
@@ -275,6 +288,8 @@ static int edit_project(struct project_record *r, const void *context, struct er
 		r->provider = b->provider;
 	if (row_is_given(b->present, PROJECT_ISOLATION))
 		r->isolation = b->isolation;
+	if (row_is_given(b->present, PROJECT_SOURCE_ADDRESS))
+		r->source_address = b->source_address;
 	if (row_is_given(b->present, PROJECT_SANDBOXES_MAX))
 		r->sandboxes_max = b->sandboxes_max;
 	if (row_is_given(b->present, PROJECT_STORAGE_MAX_MB))
@@ -290,18 +305,23 @@ static int project_patch(struct request *rq, const void *body, struct reply *rep
 	bool is_platforms = row_is_given(b->present, PROJECT_SANDBOXES_MAX) ||
 	                    row_is_given(b->present, PROJECT_MAXIMUMS) ||
 	                    row_is_given(b->present, PROJECT_ORGANIZATION) ||
+	                    row_is_given(b->present, PROJECT_SOURCE_ADDRESS) ||
 	                    row_is_given(b->present, PROJECT_STORAGE_MAX_MB);
 	struct project_edit request = {.edit = edit_project, .context = &change};
 	struct project_record record;
 
 	if (is_platforms && api_require(rq, SCOPE_ADMIN, err) < 0)
 		return FAIL_CONTEXT(err,
-		                    "sandboxes_max, storage_max_mb, maximums and organization");
+		                    "sandboxes_max, storage_max_mb, maximums, organization and "
+		                    "source_address");
 	if (api_path_project(rq, &request.id, err) < 0 ||
 	    native_check_placement(rq, b->provider, b->isolation, err) < 0 ||
+	    (b->source_address && source_check(api_of(rq)->fleet, b->source_address, err) < 0) ||
 	    store_project_edit(api_of(rq)->store, rq->arena, &request, &record, err) < 0)
 		return -1;
 	project_forget(api_of(rq)->fleet, record.id);
+	if (row_is_given(b->present, PROJECT_SOURCE_ADDRESS))
+		egress_source_changed(api_of(rq)->fleet);
 	return reply_project(reply, &record);
 }
 

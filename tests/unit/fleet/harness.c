@@ -117,6 +117,7 @@ int harness_open(void **state)
 	                            .default_template = "host",
 	                            .peer_url = "",
 	                            .peer_ca = "",
+	                            .network_proxy = "",
 	                            .internet = true,
 	                            .region = "here"};
 	fake_init(&h->fake);

@@ -6,6 +6,9 @@
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/sandbox/egress.h"
 
+#include "fleet/server/fleet.h"
+#include "store/projects.h"
+
 #include <stdio.h>
 
 #define RULES "+1.1.1.1 -0.0.0.0/0"
@@ -23,6 +26,24 @@ static int filter(UNUSED struct provider *p, UNUSED const char *id, const char *
 	(void)snprintf(told, sizeof(told), "%s", egress);
 	tellings++;
 	return 0;
+}
+
+static int leave_by(struct project_record *r, const void *context, UNUSED struct error *err)
+{
+	r->source_address = context;
+	return 0;
+}
+
+/* By a server of the store that checks it on its own host. */
+static void set_source(struct harness *h, const char *address)
+{
+	const struct project_edit edit = {PROJECT, leave_by, address};
+	struct project_record ignored;
+	struct error err = {0};
+
+	assert_done(store_project_edit(h->store, &h->arena, &edit, &ignored, &err));
+	egress_find_sources(h->fleet);
+	egress_repeat_rules(h->fleet);
 }
 
 static void let_filter(struct harness *h)
@@ -153,6 +174,75 @@ static void a_server_that_comes_back_sets_what_is_kept(void **state)
 	assert_string_equal(told, RULES);
 }
 
+static void a_source_address_that_is_changed_elsewhere_is_told(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record plain, ruled;
+
+	let_filter(h);
+	h->fake.own.abilities |= PROVIDER_CAN_LEAVE_BY;
+	plain = create_so(h, 1, NULL);
+	set_source(h, "192.0.2.77");
+	assert_int_equal(tellings, 1);
+	assert_string_equal(told, "@192.0.2.77");
+	assert_string_equal(find(h, plain.id).egress, "");
+	/* Nothing has changed. */
+	egress_find_sources(h->fleet);
+	egress_repeat_rules(h->fleet);
+	assert_int_equal(tellings, 1);
+	/* The provider has forgotten its rules. */
+	fleet_on_reconnected(h->fleet);
+	egress_repeat_rules(h->fleet);
+	assert_string_equal(told, "@192.0.2.77");
+	set_source(h, "");
+	assert_string_equal(told, "");
+	ruled = create_so(h, 1, RULES);
+	fails = true;
+	set_source(h, "192.0.2.78");
+	fails = false;
+	told[0] = '\0';
+	egress_repeat_rules(h->fleet);
+	assert_non_null(strstr(told, "@192.0.2.78"));
+	assert_string_equal(find(h, ruled.id).egress, RULES);
+}
+
+static void nothing_is_created_without_the_source_address(void **state)
+{
+	struct harness *h = *state;
+	const struct fleet_create request = {.project_id = PROJECT, .internet = 1, .wait = true};
+	struct sandbox_record r;
+	struct error err = {0};
+
+	let_filter(h);
+	set_source(h, "192.0.2.77");
+	assert_refused(fleet_create(h->fleet, &h->arena, &request, &r, &err), ERROR_UNSUPPORTED);
+	assert_non_null(strstr(err.text, "leave by a source address"));
+	h->fake.own.abilities |= PROVIDER_CAN_LEAVE_BY;
+	assert_refused(fleet_create(h->fleet, &h->arena, &request, &r, &err), ERROR_CONFLICT);
+	assert_non_null(strstr(err.text, "this host does not have the source address 192.0.2.77"));
+	h->config.network_proxy = "http://192.0.2.1:3128";
+	assert_refused(fleet_create(h->fleet, &h->arena, &request, &r, &err), ERROR_CONFLICT);
+	assert_non_null(strstr(err.text, "network_proxy"));
+	/* It needs none. */
+	(void)create_so(h, 0, NULL);
+}
+
+/* It would leave by another address otherwise. */
+static void a_sandbox_that_cannot_leave_by_it_reaches_nothing(void **state)
+{
+	struct harness *h = *state;
+
+	let_filter(h);
+	(void)create_so(h, 1, RULES);
+	set_source(h, "192.0.2.77");
+	assert_string_equal(told, "-0.0.0.0/0");
+	h->fake.own.abilities |= PROVIDER_CAN_LEAVE_BY;
+	h->config.network_proxy = "http://192.0.2.1:3128";
+	fleet_on_reconnected(h->fleet);
+	egress_repeat_rules(h->fleet);
+	assert_string_equal(told, "-0.0.0.0/0");
+}
+
 int main(void)
 {
 	return RUN_EACH(EACH(a_provider_that_cannot_filter_refuses_by_name),
@@ -160,5 +250,8 @@ int main(void)
 	                EACH(what_the_provider_refuses_is_not_kept),
 	                EACH(one_that_is_stopped_has_its_rules_from_its_start_on),
 	                EACH(one_without_a_network_is_allowed_nothing),
-	                EACH(a_server_that_comes_back_sets_what_is_kept));
+	                EACH(a_server_that_comes_back_sets_what_is_kept),
+	                EACH(a_source_address_that_is_changed_elsewhere_is_told),
+	                EACH(nothing_is_created_without_the_source_address),
+	                EACH(a_sandbox_that_cannot_leave_by_it_reaches_nothing));
 }
