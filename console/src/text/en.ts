@@ -1331,8 +1331,9 @@ export const server = {
 export const settings = {
   title: "Settings",
   about: "Defaults for the sandboxes of this project. A sandbox can have values of its own.",
-  cards: { times: "Times", resources: "Resource defaults", artifacts: "Artifacts and recordings", isolation: "Isolation and storage", previews: "Previews" },
+  cards: { times: "Times", resources: "Resource defaults", artifacts: "Artifacts and recordings", isolation: "Isolation and storage", network: "Network", previews: "Previews" },
   cardHelp: {
+    network: "IPv4 address of the host by which all connections of this project's sandboxes leave. Empty: any address of the host. A change ends open connections.",
     times: "In seconds. 0 takes the platform's setting.",
     resources: "Resources of a sandbox whose request names none. 0 takes the platform's default.",
     previews: "These values come from the configuration of the server. Each sandbox switches its previews on and off.",
@@ -1347,6 +1348,8 @@ export const settings = {
   record_terminals: "Record terminals",
   default_isolation: "Isolation of new templates",
   default_storage_provider: "Storage of volumes and backups",
+  source_address: "Source address",
+  anyAddress: "any",
   cpu: "CPU",
   memory_mb: "Memory",
   disk_mb: "Disk",

@@ -15,6 +15,7 @@ export const ARTIFACT_FIELDS: readonly FormField[] = [
   seconds("artifacts_keep_seconds"),
   { name: "record_terminals", label: t.record_terminals },
 ];
+export const SOURCE_FIELDS: readonly FormField[] = [{ name: "source_address", label: t.source_address, help: "" }];
 export const RESOURCE_FIELDS: readonly FormField[] = [
   { name: "cpu", label: t.cpu, unit: t.cores, help: "", isRequired: true },
   { name: "memory_mb", label: t.memory_mb, unit: t.mib, help: "", isRequired: true },
