@@ -20,7 +20,8 @@ static const struct json_member network_refusal_shape_members[] = {
                 .about = "host-not-allowed, address-denied, range-refused, bad-request, "
                          "limit, upstream-unreachable, "
                          "upstream-proxy-unreachable, upstream-proxy-login, "
-                         "upstream-proxy-refused, source-address-missing or direct-refused"),
+                         "upstream-proxy-refused, source-address-missing, direct-refused or "
+                         "quota"),
         JSON_TEXT_MEMBER(network_refusal, rule, .flags = JSON_NULLABLE,
                          .about = "the entry of the rules that decided"),
         JSON_WHOLE_MEMBER(network_refusal, count),

@@ -34,6 +34,7 @@ static const struct refusal_status {
         [DECISION_UPSTREAM_PROXY_REFUSED] = {502, "Proxy of this server refuses"},
         [DECISION_SOURCE_ADDRESS] = {502, "Source address of the project is missing"},
         [DECISION_DIRECT_REFUSED] = {403, REFUSED},
+        [DECISION_QUOTA] = {403, "Quota of sent bytes used up"},
 };
 
 static bool is_of_git(struct span head)
@@ -91,7 +92,9 @@ static void write_json(struct buf *out, const struct network_decision *d, const 
 	json_add_whole(out, "port", d->port);
 	json_add_text(out, "rule", *d->rule ? d->rule : NULL);
 	json_add_text(out, "ask", may_be_asked(d) ? "request_access" : NULL);
-	json_add_bool(out, "retry", !may_be_asked(d) && d->code != DECISION_BAD_REQUEST);
+	json_add_bool(out, "retry",
+	              !may_be_asked(d) && d->code != DECISION_BAD_REQUEST &&
+	                      d->code != DECISION_QUOTA);
 	json_end_object(out);
 	json_end_object(out);
 	buf_add_byte(out, '\n');

@@ -33,6 +33,7 @@ const char *const decision_codes[] = {
         [DECISION_UPSTREAM_PROXY_REFUSED] = "upstream-proxy-refused",
         [DECISION_SOURCE_ADDRESS] = "source-address-missing",
         [DECISION_DIRECT_REFUSED] = "direct-refused",
+        [DECISION_QUOTA] = "quota",
         [DECISION_CODE_COUNT] = NULL,
 };
 const char *const decision_protocols[] = {
@@ -52,7 +53,8 @@ static bool rule_is_sound(const char *rule)
 	struct egress_range6 range6;
 
 	return !*rule || egress_range_parse(span_of(rule), &range) ||
-	       egress_range6_parse(span_of(rule), &range6) || egress_name_is_valid(span_of(rule));
+	       egress_range6_parse(span_of(rule), &range6) ||
+	       egress_name_is_valid(span_of(rule)) || egress_cut_is_valid(span_of(rule));
 }
 
 static bool credential_is_sound(const char *name)
@@ -82,6 +84,12 @@ void decision_find_rule(struct network_decision *d, const char *egress)
 	rule = address6_is_set(&d->address6) ? sandbox_egress_rule_of_address6(egress, &d->address6)
 	                                     : sandbox_egress_rule_of_address(egress, d->address);
 	(void)snprintf(d->rule, sizeof(d->rule), "%.*s", (int)rule.size, rule.data);
+}
+
+void decision_set_cut(struct network_decision *d, struct span cut)
+{
+	d->code = DECISION_QUOTA;
+	(void)snprintf(d->rule, sizeof(d->rule), "%.*s", (int)cut.size, cut.data);
 }
 
 static void predict_address(const char *egress, const struct egress_ranges *denied,
@@ -142,6 +150,7 @@ int decision_predict(const char *egress, const char *host, uint16_t port,
 	struct network_decision d = {.port = port, .count = 1, .protocol = DECISION_TCP};
 	struct egress_ranges denied;
 	bool is_address = decision_set_address(&d, host);
+	struct span cut = sandbox_egress_cut(egress);
 
 	if (sandbox_egress_denied(egress, &denied, err) < 0)
 		return -1;
@@ -149,7 +158,9 @@ int decision_predict(const char *egress, const char *host, uint16_t port,
 		return FAIL(err, ERROR_INVALID, "'%.80s' is no host name and no address", host);
 	if (!is_address)
 		(void)snprintf(d.host, sizeof(d.host), "%s", host);
-	if (is_address && !address6_is_set(&d.address6))
+	if (cut.size > 0)
+		decision_set_cut(&d, cut);
+	else if (is_address && !address6_is_set(&d.address6))
 		predict_address(egress, &denied, &d);
 	else if ((is_address ? predict_address6(egress, &d, err)
 	                     : predict_name(egress, &denied, &d, err)) < 0)
@@ -249,10 +260,14 @@ void decision_add_reason(struct buf *out, const struct network_decision *d)
 	                "allowed, but the host does not have the source address of the project",
 	        [DECISION_DIRECT_REFUSED] =
 	                "this server sends all through a proxy, which takes HTTP and TLS only",
+	        [DECISION_QUOTA] = "a quota of sent bytes is used up",
 	};
 	_Static_assert(COUNT_OF(texts) == DECISION_CODE_COUNT, "a text per code");
 
-	if ((d->code == DECISION_ADDRESS_DENIED || d->code == DECISION_RULE_DENIED) && *d->rule)
+	if (d->code == DECISION_QUOTA)
+		egress_cut_describe(out, span_of(d->rule));
+	else if ((d->code == DECISION_ADDRESS_DENIED || d->code == DECISION_RULE_DENIED) &&
+	         *d->rule)
 		buf_addf(out, "rule %s denies it", d->rule);
 	else
 		buf_add_text(out, texts[d->code]);
@@ -271,6 +286,8 @@ static const char *advice_of(const struct network_decision *d)
 		return " Use HTTP or TLS with the host's name, on port 80 or 443.";
 	case DECISION_BAD_REQUEST:
 		return " Use HTTP or TLS with the host's name.";
+	case DECISION_QUOTA:
+		return " Files, commands and previews go on; an administrator can raise the quota.";
 	case DECISION_HOST_MISMATCH:
 	case DECISION_RULE_DENIED:
 	case DECISION_CREDENTIAL_EXPIRED:

@@ -43,6 +43,7 @@ enum decision_code {
 	DECISION_UPSTREAM_PROXY_REFUSED,     /* the proxy refuses the connection */
 	DECISION_SOURCE_ADDRESS, /* the host does not have the source address of the project */
 	DECISION_DIRECT_REFUSED, /* the server has a proxy, which takes no such connection */
+	DECISION_QUOTA,          /* a quota of sent bytes is used up; the rule says which */
 	DECISION_CODE_COUNT,
 };
 extern const char *const decision_codes[];
@@ -62,7 +63,8 @@ struct network_decision {
 	char sandbox[ID_SIZE + 1];
 	char host[SANDBOX_HOST_NAME_MAX + 1];     /* "" = not known */
 	char rule[SANDBOX_HOST_NAME_MAX + 1];     /* the entry that decided, or the id of a
-	                                           * rule of credentials; "" = none */
+	                                           * rule of credentials, or the reason of a
+	                                           * cut (sandbox/egress.h); "" = none */
 	char credential[CREDENTIAL_NAME_MAX + 1]; /* that the request got, or was refused for;
 	                                           * "" = none */
 	uint32_t address;                         /* IPv4, host byte order; 0 = none */
@@ -77,6 +79,8 @@ struct network_decision {
 bool decision_is_sound(const struct network_decision *d);
 /* Sets the rule of a decision about an address, among the rules of this text. */
 void decision_find_rule(struct network_decision *d, const char *egress);
+/* Sets the code "quota", and the reason of the cut as the rule. */
+void decision_set_cut(struct network_decision *d, struct span cut);
 /* What rules would decide on a connection to this host name or address. ERROR_INVALID for what is
  * neither, and for a name under rules that decide by its address. */
 MUST_CHECK int decision_predict(const char *egress, const char *host, uint16_t port,

@@ -17,6 +17,7 @@
 #define DECRYPTED '!'
 #define MODE '~'
 #define SOURCE '@'
+#define CUT '^'
 
 const char *const egress_modes[] = {
         [EGRESS_ENFORCE] = "enforce",
@@ -250,7 +251,7 @@ int sandbox_egress_format(struct arena *a, const struct sandbox_egress *lists, c
 
 enum egress_mode sandbox_egress_mode(const char *text)
 {
-	const char *word = text ? strrchr(text, MODE) : NULL;
+	const char *word = text && *text != CUT ? strrchr(text, MODE) : NULL;
 
 	for (unsigned i = 0; word && i < EGRESS_MODE_COUNT; i++)
 		if (strcmp(word + 1, egress_modes[i]) == 0)
@@ -284,7 +285,8 @@ static int next_entry(struct span *rest, bool *ret_is_denied, struct span *ret, 
 		if (rest->size == 0)
 			return 0;
 		(void)span_split(rest, ' ', ret);
-	} while (ret->size > 1 && (ret->data[0] == DECRYPTED || ret->data[0] == SOURCE));
+	} while (ret->size > 1 && (ret->data[0] == DECRYPTED || ret->data[0] == SOURCE ||
+	                           ret->data[0] == CUT));
 	/* The mode is the last word. */
 	if (ret->size > 1 && ret->data[0] == MODE && rest->size == 0)
 		return 0;
@@ -438,6 +440,8 @@ int sandbox_egress_denied(const char *text, struct egress_ranges *ret, struct er
 	bool is_denied;
 	int got;
 
+	if (*text == CUT && !egress_cut_is_valid(sandbox_egress_cut(text)))
+		return FAIL(err, ERROR_INVALID, "the rules begin with an unknown reason of a cut");
 	while ((got = next_entry(&rest, &is_denied, &item, err)) > 0) {
 		struct egress_ranges *list = &lists[is_denied];
 
@@ -453,6 +457,10 @@ int sandbox_egress_denied(const char *text, struct egress_ranges *ret, struct er
 	merge_ranges(&lists[0]);
 	merge_ranges(&lists[1]);
 	subtract_ranges(&lists[1], &lists[0], ret);
+	if (*text == CUT) {
+		ret->count = 0;
+		add_range(ret, 0, UINT32_MAX);
+	}
 	return 0;
 }
 

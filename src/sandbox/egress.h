@@ -18,8 +18,9 @@
  * person is asked (ask), or let through and recorded (watch).
  *
  * The store and the broker hold the rules as one text: "+1.1.1.1 +example.com -0.0.0.0/0"; "" means
- * no rules. "!api.example.com" marks a name. A last word "~ask" or "~watch" is the mode. IPv6:
- * egress_ipv6.h. */
+ * no rules. "!api.example.com" marks a name. A last word "~ask" or "~watch" is the mode. A first
+ * word "^" with a reason cuts the network: nothing is reachable, whatever the other words say.
+ * Callers cannot write it; the store has it beside the sandbox's own rules. IPv6: egress_ipv6.h. */
 #pragma once
 
 #include <stdbool.h>
@@ -32,11 +33,14 @@
 #define SANDBOX_EGRESS_NAMES_MAX 256     /* host names, in addition */
 #define SANDBOX_EGRESS_DECRYPTED_MAX 128 /* marks */
 #define SANDBOX_EGRESS_ALLOW_MAX (SANDBOX_EGRESS_MAX + SANDBOX_EGRESS_NAMES_MAX)
-#define SANDBOX_HOST_NAME_MAX 253  /* bytes, "*." included */
+#define SANDBOX_HOST_NAME_MAX 253 /* bytes, "*." included */
+#define SANDBOX_EGRESS_CUT_MAX                                                                     \
+	100                        /* bytes of a reason; with an id, a prefix in the kernel's log  \
+	                            */
 #define SANDBOX_EGRESS_PLAIN ":80" /* the end of a mark for HTTP without TLS */
 /* Bytes of the text with the longest possible entries. */
 #define SANDBOX_EGRESS_TEXT_MAX                                                                    \
-	(10240 +                                                                                   \
+	(10240 + SANDBOX_EGRESS_CUT_MAX +                                                          \
 	 (SANDBOX_EGRESS_NAMES_MAX + SANDBOX_EGRESS_DECRYPTED_MAX) * (SANDBOX_HOST_NAME_MAX + 5))
 /* The same as the broker and the gateway get it: with "@255.255.255.255 " before it. */
 #define SANDBOX_EGRESS_TOLD_MAX (SANDBOX_EGRESS_TEXT_MAX + 17)
@@ -126,6 +130,23 @@ extern const struct egress_preset egress_presets[];
  * and those that are known. */
 MUST_CHECK int egress_presets_add(struct arena *a, const char *const *names,
                                   const char *const *allow, const char ***ret, struct error *err);
+
+/* the cut by a quota, in egress_cut.c */
+
+struct egress_quota {
+	const char *scope, *subject; /* as in sandbox/quota.h */
+	double limit_mb;
+	int64_t until; /* unix ms: when the network comes back */
+};
+/* Writes the reason of a cut: "egress_mb_per_day/project/lab/50/2026-11-29T00:00:00.000Z". */
+void egress_cut_format(char out[SANDBOX_EGRESS_CUT_MAX + 1], const struct egress_quota *quota);
+bool egress_cut_is_valid(struct span cut);
+/* The reason as a sentence; of an invalid one, that there is a quota. */
+void egress_cut_describe(struct buf *out, struct span cut);
+/* The text with this reason as its first word, in the arena; the same text when `cut` is "". */
+const char *sandbox_egress_under(struct arena *a, const char *text, const char *cut);
+/* The reason in a text, or an empty span. Borrows the text. */
+struct span sandbox_egress_cut(const char *text);
 
 /* host names, in egress_names.c: ASCII (IDNA as "xn--…"), case-insensitive */
 

@@ -289,6 +289,10 @@ int sandbox_egress_denied6(const char *text, struct egress_ranges6 *ret, struct 
 	}
 	if (find_implied(text, lists[1].count > 0, &is_implied, err) < 0)
 		return -1;
+	if (sandbox_egress_cut(text).size > 0) {
+		lists[0].count = 0;
+		is_implied = true;
+	}
 	if (is_implied) {
 		lists[1].items[0] = range_of(&everything);
 		lists[1].count = 1;

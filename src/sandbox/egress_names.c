@@ -116,7 +116,7 @@ struct span sandbox_egress_rule_of_name(const char *text, struct span name)
 {
 	struct span rest = span_of(text), pattern;
 
-	if (!host_name_is_valid(name))
+	if (!host_name_is_valid(name) || sandbox_egress_cut(text).size > 0)
 		return (struct span){NULL, 0};
 	while (next_name(&rest, &pattern))
 		if (pattern_matches(pattern, name))

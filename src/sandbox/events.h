@@ -25,6 +25,8 @@ enum event_kind {
 	EVENT_SANDBOX_UPDATED,      /* settings, environment, preview or egress */
 	EVENT_SANDBOX_RESIZED,      /* limits */
 	EVENT_SANDBOX_UNRESPONSIVE, /* the agent does not answer */
+	EVENT_SANDBOX_CUT_OFF,      /* a quota of sent bytes took its network */
+	EVENT_SANDBOX_RECONNECTED,  /* … gave it back */
 	EVENT_COMMAND_LIMITED,      /* a limit ended a command */
 	EVENT_EGRESS_DENIED,        /* network rules refused a connection */
 	EVENT_EGRESS_ALLOWED,       /* … allowed the first one to a host for a while */

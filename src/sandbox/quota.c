@@ -36,8 +36,10 @@ const struct quota_limit_row quota_limits[QUOTA_LIMIT_COUNT] = {
                                        "requests in one second; each server of the store takes an "
                                        "equal part of them",
                                        QUOTA_RATE, 0},
-        [QUOTA_EGRESS_MB_PER_DAY] = {"egress_mb_per_day", "MB", "what sandboxes send in a UTC day",
-                                     QUOTA_DAY, ON_CREATE | ON_START},
+        [QUOTA_EGRESS_MB_PER_DAY] =
+                {"egress_mb_per_day", "MB",
+                 "what sandboxes send in a UTC day; then running ones lose their network",
+                 QUOTA_DAY, ON_CREATE | ON_START},
 };
 
 static atomic_uint_fast64_t refusals[QUOTA_LIMIT_COUNT];

@@ -47,8 +47,23 @@ TEST(a_host_that_does_not_answer_is_no_policy)
 	assert_null(strstr(buf_text(&out), "request_access"));
 }
 
+TEST(a_quota_that_is_used_up_is_no_rule_to_ask_about)
+{
+	AUTO(buf_done) struct buf out = BUF(32768);
+	struct network_decision d = sample;
+
+	decision_set_cut(&d, SPAN("egress_mb_per_day/project/lab/50/2026-11-29T00:00:00.000Z"));
+	refusal_write(&out, &d, SPAN(""));
+	assert_non_null(strstr(buf_text(&out), "HTTP/1.1 403 Quota of sent bytes used up\r\n"));
+	assert_non_null(strstr(buf_text(&out), "X-Atoll-Refused: quota\r\n"));
+	assert_non_null(strstr(buf_text(&out), "50 MB a day"));
+	assert_non_null(strstr(buf_text(&out), "\"retry\":false"));
+	assert_null(strstr(buf_text(&out), "request_access"));
+}
+
 int main(void)
 {
 	return RUN(CASE(a_program_and_a_model_read_what_was_refused), CASE(git_gets_lines_of_text),
-	           CASE(a_host_that_does_not_answer_is_no_policy));
+	           CASE(a_host_that_does_not_answer_is_no_policy),
+	           CASE(a_quota_that_is_used_up_is_no_rule_to_ask_about));
 }

@@ -177,11 +177,40 @@ TEST(the_mode_is_the_last_word_of_the_rules)
 	assert_int_equal(sandbox_egress_parse(&a, "~ask +a.test", &lists, &err), -1);
 }
 
+#define CUT "egress_mb_per_day/key/k1/2.5/2026-11-29T00:00:00.000Z"
+
+TEST(a_quota_that_is_used_up_says_which_how_much_and_until_when)
+{
+	struct network_decision d = sample;
+	struct error err = {0};
+
+	decision_set_cut(&d, SPAN(CUT));
+	assert_true(decision_is_sound(&d));
+	assert_false(decision_is_fault(d.code));
+	expect_line(&d,
+	            "[network] refused: api.example.com:443 (quota egress_mb_per_day of key "
+	            "'k1' is used up: 2.5 MB a day; the network comes back at "
+	            "2026-11-29T00:00:00.000Z), 3 times. Files, commands and previews go on; an "
+	            "administrator can raise the quota.\n");
+	*d.rule = '\0';
+	d.count = 1;
+	expect_line(&d,
+	            "[network] refused: api.example.com:443 (a quota of sent bytes is used up). "
+	            "Files, commands and previews go on; an administrator can raise the "
+	            "quota.\n");
+	assert_int_equal(
+	        decision_predict("^" CUT " +a.test -0.0.0.0/0 ~watch", "a.test", 443, &d, &err), 0);
+	assert_int_equal(d.verdict, DECISION_DENIED);
+	assert_int_equal(d.code, DECISION_QUOTA);
+	assert_string_equal(d.rule, CUT);
+}
+
 int main(void)
 {
 	return RUN(CASE(a_refusal_says_what_where_why_and_what_to_do),
 	           CASE(an_ipv6_address_is_told_in_brackets_before_a_port),
 	           CASE(a_report_that_is_not_sound_is_not_used),
 	           CASE(the_rule_that_decides_is_found), CASE(what_would_be_decided_is_told),
-	           CASE(the_mode_is_the_last_word_of_the_rules));
+	           CASE(the_mode_is_the_last_word_of_the_rules),
+	           CASE(a_quota_that_is_used_up_says_which_how_much_and_until_when));
 }

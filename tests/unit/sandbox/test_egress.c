@@ -473,6 +473,65 @@ TEST(a_source_address_comes_first_and_is_no_rule)
 		assert_int_equal(sandbox_egress_source(bad[i]), 0);
 }
 
+#define CUT "egress_mb_per_day/project/lab/50/2026-11-29T00:00:00.000Z"
+
+TEST(a_cut_denies_all_whatever_the_rules_say)
+{
+	static const char *const rules[] = {"", "+1.1.1.1 -0.0.0.0/0", "-9.9.9.9 ~watch",
+	                                    "+a.test -0.0.0.0/0 !a.test ~ask"};
+	AUTO(arena_done) struct arena a = {0};
+	struct sandbox_egress lists;
+	struct error err = {0};
+	const char *ignored;
+
+	for (size_t i = 0; i < COUNT_OF(rules); i++) {
+		const char *text = sandbox_egress_under(&a, rules[i], CUT);
+
+		assert_string_equal(denied_by(&a, text), "0.0.0.0-255.255.255.255");
+		assert_string_equal(allowed_by(&a, text), "");
+		assert_int_equal(sandbox_egress_mode(text), EGRESS_ENFORCE);
+		assert_false(sandbox_egress_allows_name(text, SPAN("a.test")));
+		assert_true(span_equals_text(sandbox_egress_cut(text), CUT));
+		assert_ptr_equal(sandbox_egress_under(&a, rules[i], ""), rules[i]);
+		assert_int_equal(sandbox_egress_cut(rules[i]).size, 0);
+	}
+	/* Callers' entries cannot be one. */
+	lists = (struct sandbox_egress){.deny = LIST("^" CUT)};
+	assert_int_equal(sandbox_egress_format(&a, &lists, &ignored, &err), -1);
+	assert_int_equal(sandbox_egress_parse(&a, "^" CUT " +a.test -0.0.0.0/0", &lists, &err), 0);
+	assert_string_equal(lists.allow[0], "a.test");
+}
+
+TEST(the_reason_of_a_cut_is_bounded_and_readable)
+{
+	AUTO(buf_done) struct buf text = BUF(512);
+	struct egress_quota quota = {"project", "lab", 50, 1795910400000};
+	char cut[SANDBOX_EGRESS_CUT_MAX + 1], subject[300];
+	struct egress_ranges ignored;
+	struct error err = {0};
+
+	egress_cut_format(cut, &quota);
+	assert_string_equal(cut, CUT);
+	egress_cut_describe(&text, span_of(cut));
+	assert_string_equal(buf_text(&text),
+	                    "quota egress_mb_per_day of project 'lab' is used up: 50 MB a day; the "
+	                    "network comes back at 2026-11-29T00:00:00.000Z");
+	memset(subject, 'x', sizeof(subject));
+	subject[sizeof(subject) - 1] = '\0';
+	quota = (struct egress_quota){"organization", subject, 999999999.5, 1795910400000};
+	egress_cut_format(cut, &quota);
+	assert_true(egress_cut_is_valid(span_of(cut)));
+	assert_int_equal(strlen(cut), SANDBOX_EGRESS_CUT_MAX);
+	for (size_t i = 0; i < strlen(CUT); i++)
+		(void)egress_cut_is_valid((struct span){CUT, i});
+	assert_false(egress_cut_is_valid(SPAN("")));
+	assert_false(egress_cut_is_valid(SPAN("egress_mb_per_day/user/lab/50/x")));
+	assert_false(egress_cut_is_valid(SPAN("cpu/project/lab/50/x")));
+	assert_false(egress_cut_is_valid(SPAN("egress_mb_per_day/project/la\"b/50/x")));
+	assert_false(egress_cut_is_valid(SPAN("egress_mb_per_day/project/lab/50/x/y")));
+	assert_int_equal(sandbox_egress_denied("^nonsense -9.9.9.9", &ignored, &err), -1);
+}
+
 int main(void)
 {
 	return RUN(CASE(no_rules_are_an_empty_text_and_deny_nothing),
@@ -497,5 +556,7 @@ int main(void)
 	           CASE(a_range_has_both_its_ends), CASE(a_text_that_is_malformed_is_refused),
 	           CASE(a_text_with_too_many_rules_is_refused),
 	           CASE(a_mark_is_about_tls_or_about_http),
-	           CASE(a_source_address_comes_first_and_is_no_rule));
+	           CASE(a_source_address_comes_first_and_is_no_rule),
+	           CASE(a_cut_denies_all_whatever_the_rules_say),
+	           CASE(the_reason_of_a_cut_is_bounded_and_readable));
 }
