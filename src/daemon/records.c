@@ -18,7 +18,7 @@ int records_open(const struct records_options *o, struct records *ret, struct er
 	        .packets_fd = o->options->packets_fd,
 	        .allow = o->config->network_allow,
 	        .sandbox_rows_max = o->config->activity_max,
-	        .is_for_all = *o->config->network_proxy != '\0',
+	        .has_proxy = *o->config->network_proxy != '\0',
 	};
 
 	if (activity_log_open(&activity, &ret->activity, err) < 0)

@@ -34,7 +34,7 @@ struct decision_log_options {
 	int reports_fd, packets_fd; /* borrowed; -1 = none */
 	const char *allow;          /* ranges of the option network_allow */
 	int64_t sandbox_rows_max;   /* the oldest rows of a sandbox are dropped */
-	bool is_for_all; /* sandboxes without rules have decisions, too: the server has a proxy */
+	bool has_proxy;             /* sandboxes without rules have decisions, too */
 };
 MUST_CHECK int decision_log_open(const struct decision_log_options *options,
                                  struct decision_log **ret, struct error *err);
@@ -51,6 +51,8 @@ void decision_log_follow(struct decision_log *log, decision_tell *tell, void *co
 
 /* Whether a sandbox without rules may have decisions. */
 bool decision_log_is_for_all(const struct decision_log *log);
+/* Sandboxes without rules have decisions while quotas can cut their networks. */
+void decision_log_set_for_all(struct decision_log *log, bool is_for_all);
 
 struct decision_counts {
 	uint64_t denied, allowed, watched;  /* decisions */

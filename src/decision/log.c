@@ -4,6 +4,7 @@
 #include <linux/netlink.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,8 @@ struct decision_log {
 	struct egress_range6 allow6[NETWORK_ALLOW_MAX];
 	unsigned allow_count, allow6_count;
 	int64_t sandbox_rows_max;
-	bool is_for_all;
+	bool has_proxy;
+	atomic_bool is_for_all;
 	pthread_t thread;
 	bool has_thread;
 
@@ -328,7 +330,8 @@ int decision_log_open(const struct decision_log_options *o, struct decision_log 
 	                             .reports_fd = o->reports_fd,
 	                             .packets_fd = o->packets_fd,
 	                             .sandbox_rows_max = o->sandbox_rows_max,
-	                             .is_for_all = o->is_for_all};
+	                             .has_proxy = o->has_proxy,
+	                             .is_for_all = o->has_proxy};
 	pthread_mutex_init(&log->mutex, NULL);
 	gather_init(&log->gather);
 	read_allow(log, o->allow);
@@ -379,7 +382,13 @@ void decision_log_follow(struct decision_log *log, decision_tell *tell, void *co
 
 bool decision_log_is_for_all(const struct decision_log *log)
 {
-	return log && log->is_for_all;
+	return log && atomic_load(&log->is_for_all);
+}
+
+void decision_log_set_for_all(struct decision_log *log, bool is_for_all)
+{
+	if (log)
+		atomic_store(&log->is_for_all, log->has_proxy || is_for_all);
 }
 
 struct decision_counts decision_log_counts(struct decision_log *log)

@@ -78,10 +78,22 @@ static bool read_packet(struct span packet, struct network_decision *d)
 	return true;
 }
 
+/* "^ID REASON": a quota cuts the network (sandbox/egress.h). */
+static bool read_cut(struct span prefix, struct network_decision *d)
+{
+	d->verdict = DECISION_DENIED;
+	(void)snprintf(d->sandbox, sizeof(d->sandbox), "%.*s", ID_SIZE, prefix.data + 1);
+	span_skip(&prefix, ID_SIZE + 2);
+	decision_set_cut(d, prefix);
+	return id_is_valid(d->sandbox) && egress_cut_is_valid(prefix);
+}
+
 static bool read_prefix(struct span prefix, struct network_decision *d)
 {
 	if (prefix.size > 0 && prefix.data[prefix.size - 1] == '\0')
 		prefix.size--;
+	if (prefix.size > ID_SIZE + 2 && prefix.data[0] == '^')
+		return read_cut(prefix, d);
 	if (prefix.size != ID_SIZE + 1)
 		return false;
 	d->verdict = prefix.data[0] == '+'   ? DECISION_ALLOWED

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/thread.h"
+#include "decision/decision.h"
 #include "edge/api.h"
 #include "edge/limiter.h"
 #include "fleet/core/peers.h"
@@ -132,6 +133,7 @@ int api_rates_refresh(struct api *api, struct error *err)
 	if (store_quota_rates(api->store, &a, &list, err) < 0 ||
 	    fleet_quotas_refresh(api->fleet, err) < 0)
 		return -1;
+	decision_log_set_for_all(api->decisions, fleet_egress_is_limited(api->fleet));
 	if (list.count > 0)
 		servers = count_servers(api);
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&rates->mutex);

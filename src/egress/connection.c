@@ -383,11 +383,18 @@ static int prepare_server_bytes(struct egress_connection *c, size_t head_size)
 	return 0;
 }
 
+/* Of what rules_allow refuses. */
+static enum decision_code code_of_refusal(const struct network_decision *d)
+{
+	return d->code == DECISION_QUOTA ? DECISION_QUOTA : DECISION_HOST_NOT_ALLOWED;
+}
+
 static void on_name(struct egress_connection *c, size_t head_size)
 {
 	(void)snprintf(c->decision.host, sizeof(c->decision.host), "%s", c->looked.name);
 	if (!rules_allow(c->gateway, c->guest, &c->decision, &c->is_decrypted)) {
-		egress_connection_refuse(c, DECISION_HOST_NOT_ALLOWED, "the name is not allowed");
+		egress_connection_refuse(c, code_of_refusal(&c->decision),
+		                         "the name is not allowed");
 		return;
 	}
 	if (!c->is_decrypted && prepare_server_bytes(c, head_size) < 0) {
@@ -528,7 +535,7 @@ void connections_check(struct gateway *g, const char *guest)
 		                          c->addresses.items[c->next_address - 1])) &&
 		     is_decrypted == c->is_decrypted))
 			continue;
-		d.code = DECISION_HOST_NOT_ALLOWED;
+		d.code = code_of_refusal(&d);
 		d.verdict = DECISION_DENIED;
 		d.count = 1;
 		d.bytes_in = d.bytes_out = 0;

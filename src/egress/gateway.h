@@ -65,7 +65,8 @@ void guest_put(struct gateway *g, struct guest *guest);
 bool gateway_knows(const struct gateway *g, uint32_t address);
 
 /* Whether the sandbox's current rules allow the name of the decision; false without readable rules.
- * Sets the decision's sandbox and rule, and whether the name is marked as decrypted
+ * Sets the decision's sandbox and rule, the code when a quota cuts the network, and whether the
+ * name is marked as decrypted
  * (`ret_is_decrypted` may be NULL). */
 bool rules_allow(const struct gateway *g, const struct guest *guest, struct network_decision *d,
                  bool *ret_is_decrypted);

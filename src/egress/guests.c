@@ -99,7 +99,7 @@ bool rules_allow(const struct gateway *g, const struct guest *guest, struct netw
 	AUTO(buf_done) struct buf text = BUF(SANDBOX_EGRESS_TOLD_MAX + ID_SIZE + 2);
 	bool is_name = host_name_is_valid(span_of(d->host)), is_open;
 	const char *rules;
-	struct span rule;
+	struct span rule, cut;
 	bool is_watched;
 
 	if (ret_is_decrypted)
@@ -107,10 +107,13 @@ bool rules_allow(const struct gateway *g, const struct guest *guest, struct netw
 	if (!read_rules(g, guest, &text))
 		return false;
 	rules = take_sandbox(&text, d);
+	cut = sandbox_egress_cut(rules);
 	rule = sandbox_egress_rule_of_name(rules, span_of(d->host));
 	is_watched = sandbox_egress_mode(rules) == EGRESS_WATCH && is_name;
 	is_open = rule.size == 0 && is_name && rules_judge_addresses(g, rules);
 	(void)snprintf(d->rule, sizeof(d->rule), "%.*s", (int)rule.size, rule.data);
+	if (cut.size > 0)
+		decision_set_cut(d, cut);
 	if (ret_is_decrypted)
 		*ret_is_decrypted = sandbox_egress_decrypts(rules, span_of(d->host),
 		                                            d->protocol == DECISION_HTTP);

@@ -16,6 +16,7 @@
 #include "base/bytes.h"
 #include "base/fault.h"
 #include "base/log.h"
+#include "broker/host/options.h"
 #include "broker/network/firewall.h"
 #include "broker/network/flows.h"
 #include "broker/network/link.h"
@@ -32,6 +33,7 @@
 #define LOG_ALLOWED '+'
 #define LOG_WATCHED '?'
 #define LOG_DIRECT '!'
+#define LOG_CUT '^' /* before the id, then a space and the reason */
 #define MAP "add map inet atoll %s { type ifname : verdict; "
 
 static const struct network_own rules = {"egress", "egress"};
@@ -131,12 +133,15 @@ static int read_own_rules(const struct network_ruled *ruled, struct own_rules *r
 static void add_log(struct buf *out, const struct host_network *n, const char *match, char sign,
                     const struct network_ruled *ruled)
 {
+	struct span cut = sandbox_egress_cut(ruled->egress);
+
 	if (n->log_group == 0)
 		return;
 	buf_addf(out,
 	         "add rule inet atoll %s limit rate 20/second burst 60 packets log prefix "
-	         "\"%c%s\" group %u snaplen 64 queue-threshold 1\n",
-	         match, sign, ruled->sandbox, n->log_group);
+	         "\"%c%s%s%.*s\" group %u snaplen 64 queue-threshold 1\n",
+	         match, cut.size > 0 ? LOG_CUT : sign, ruled->sandbox, cut.size > 0 ? " " : "",
+	         (int)cut.size, cut.data, n->log_group);
 }
 
 static void add_end(struct buf *out, const char *chain)
@@ -154,9 +159,12 @@ static bool needs_rules(const struct host_network *n, const struct own_rules *r)
 	       sandbox_egress_source(r->ruled->egress) != 0;
 }
 
+/* Of a sandbox that a quota cuts off, the gateway answers HTTP with the reason. */
 static bool needs_gateway(const struct host_network *n, const struct own_rules *r)
 {
-	return n->is_proxied || sandbox_egress_has_names(r->ruled->egress);
+	return n->is_proxied || sandbox_egress_has_names(r->ruled->egress) ||
+	       (n->gateway && n->gateway->http > 0 &&
+	        sandbox_egress_cut(r->ruled->egress).size > 0);
 }
 
 /* What the sandbox may not reach is logged, then refused; in the mode "watch" it passes. Nothing

@@ -552,6 +552,11 @@ int fleet_quotas_refresh(struct fleet *fleet, struct error *err)
 	return 0;
 }
 
+bool fleet_egress_is_limited(const struct fleet *fleet)
+{
+	return atomic_load(&fleet->meters->egress_is_limited);
+}
+
 int fleet_usage_sum(struct fleet *fleet, struct arena *a, const struct usage_query *query,
                     struct usage_sums *ret, struct error *err)
 {

@@ -23,6 +23,8 @@ MUST_CHECK int fleet_usage_sum(struct fleet *fleet, struct arena *a,
 /* Reads from the store whether the bytes that a sandbox sends before it ends are to count: any
  * worker, every few seconds and after a change of quotas. */
 MUST_CHECK int fleet_quotas_refresh(struct fleet *fleet, struct error *err);
+/* What the last refresh has read. Any thread. */
+bool fleet_egress_is_limited(const struct fleet *fleet);
 
 #define FLEET_BUDGETS_MAX 100 /* of a project */
 /* The longest subject: a label's name, '=' and its value. */

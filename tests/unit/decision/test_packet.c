@@ -139,9 +139,29 @@ TEST(other_messages_are_none)
 	assert_false(packet_decision(SPAN(""), &d));
 }
 
+#define CUT "egress_mb_per_day/project/lab/50/2026-11-29T00:00:00.000Z"
+
+TEST(the_kernel_says_which_quota_cuts_the_network)
+{
+	struct network_decision d;
+
+	assert_true(read_message("^" BOX " " CUT, segment, sizeof(segment), &d));
+	assert_int_equal(d.verdict, DECISION_DENIED);
+	assert_int_equal(d.code, DECISION_QUOTA);
+	assert_string_equal(d.sandbox, BOX);
+	assert_string_equal(d.rule, CUT);
+	assert_int_equal(d.port, 443);
+	assert_true(decision_is_sound(&d));
+	assert_false(read_message("^" BOX, segment, sizeof(segment), &d) &&
+	             d.code == DECISION_QUOTA);
+	assert_false(read_message("^" BOX " nonsense", segment, sizeof(segment), &d));
+	assert_false(read_message("-" BOX " " CUT, segment, sizeof(segment), &d));
+}
+
 int main(void)
 {
 	return RUN(CASE(a_logged_packet_is_a_decision), CASE(a_packet_of_ipv6_is_a_decision),
 	           CASE(extension_headers_are_passed_and_later_fragments_have_no_port),
-	           CASE(a_packet_without_ports_has_none), CASE(other_messages_are_none));
+	           CASE(a_packet_without_ports_has_none), CASE(other_messages_are_none),
+	           CASE(the_kernel_says_which_quota_cuts_the_network));
 }

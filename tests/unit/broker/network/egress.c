@@ -38,6 +38,25 @@ TEST(a_slot_with_rules_has_a_chain_and_an_entry_of_its_own)
 	assert_non_null(strstr(text, "iifname vmap @egress"));
 }
 
+#define CUT "egress_mb_per_day/project/lab/50/2026-11-29T00:00:00.000Z"
+
+TEST(a_slot_that_a_quota_cuts_off_reaches_the_gateway_alone)
+{
+	AUTO(buf_done) struct buf out = BUF(64 * 1024);
+	const struct host_network n = {.subnet = {0x0ad50000, 16},
+	                               .gateway = &(struct network_gateway){4080, 4443, 4053},
+	                               .log_group = 7};
+	const struct network_ruled ruled = {17, SANDBOX, "^" CUT " +1.1.1.1 -0.0.0.0/0 ~watch"};
+	struct error err = {0};
+
+	assert_int_equal(network_egress_rules(&out, &n, &ruled, &err), 0);
+	assert_non_null(strstr(buf_text(&out),
+	                       "egress17 ip daddr { 0.0.0.0-255.255.255.255 } goto refused17\n"));
+	assert_non_null(strstr(buf_text(&out), "log prefix \"^" SANDBOX " " CUT "\" group 7"));
+	assert_non_null(strstr(buf_text(&out), "refused17 goto egress_denied\n"));
+	assert_non_null(strstr(buf_text(&out), "tcp dport 80 redirect to :4080\n"));
+}
+
 TEST(a_slot_with_names_leads_what_is_denied_to_the_gateway)
 {
 	AUTO(buf_done) struct buf out = BUF(64 * 1024);
@@ -379,6 +398,7 @@ int main(void)
 	           CASE(a_slot_with_names_leads_what_is_denied_to_the_gateway),
 	           CASE(a_slot_with_a_source_address_translates_to_it_and_may_have_rules),
 	           CASE(a_slot_loses_its_source_address_with_the_next_rules),
+	           CASE(a_slot_that_a_quota_cuts_off_reaches_the_gateway_alone),
 	           CASE(what_is_decided_is_told_to_the_log_of_the_kernel),
 	           CASE(the_mode_watch_logs_and_refuses_nothing),
 	           CASE(what_is_denied_of_ipv6_is_refused_in_the_same_chain),
