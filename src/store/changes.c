@@ -80,6 +80,7 @@ static const struct change_row {
         {QUERY_SANDBOX_SET_RESOURCES, QUERY_SANDBOX_FIND_BY_ID, "sandbox", "id"},
         {QUERY_SANDBOX_SET_ENV, QUERY_SANDBOX_FIND_BY_ID, "sandbox", "id"},
         {QUERY_SANDBOX_SET_EGRESS, QUERY_SANDBOX_FIND_BY_ID, "sandbox", "id"},
+        {QUERY_SANDBOX_SET_EGRESS_CUT, QUERY_SANDBOX_FIND_BY_ID, "sandbox", "id"},
         {QUERY_SANDBOX_SET_PREVIEW, QUERY_SANDBOX_FIND_BY_ID, "sandbox", "id"},
         {QUERY_APPROVAL_DECIDE, QUERY_APPROVAL_FIND, "approval", "id"},
         {QUERY_ARTIFACT_REMOVE, QUERY_ARTIFACT_FIND, "artifact", "id"},

@@ -28,6 +28,8 @@ COLUMNS_OF(quota_caller);
 COLUMNS_OF(quota_rates);
 COLUMNS_OF(quota_rate);
 COLUMNS_OF(quota_use);
+COLUMNS_OF(egress_cut_record);
+COLUMNS_OF(egress_cut_page);
 
 static const enum query_name use_queries[QUOTA_SCOPE_COUNT] = {
         [QUOTA_PROJECT] = QUERY_QUOTA_USE_PROJECT,
@@ -110,6 +112,20 @@ int store_quota_is_used(struct store *s, enum quota_limit limit, bool *ret, stru
 		return -1;
 	*ret = count > 0;
 	return 0;
+}
+
+int store_quota_list_named(struct store *s, struct arena *a, enum quota_limit limit,
+                           struct quota_list *ret, struct error *err)
+{
+	const struct quota_rates wanted = {quota_limits[limit].name};
+
+	return store_list_query(s, QUERY_QUOTA_LIST_NAMED, &wanted, LIST_INTO(a, ret), err);
+}
+
+int store_egress_cut_list(struct store *s, struct arena *a, const struct egress_cut_page *page,
+                          struct egress_cut_list *ret, struct error *err)
+{
+	return store_list_query(s, QUERY_EGRESS_CUT_LIST, page, LIST_INTO(a, ret), err);
 }
 
 int store_quota_organization(struct store *s, struct arena *a, const char *project_id,

@@ -12,6 +12,7 @@
 #include "sandbox/quota.h"
 
 struct arena;
+struct sandbox_record;
 struct store;
 
 struct quota_record {
@@ -56,6 +57,33 @@ struct egress_day {
 };
 MUST_CHECK int store_quota_egress(struct store *s, const struct quota_subject *subject, int64_t day,
                                   int64_t *ret_bytes, struct error *err);
+/* All quotas of this name. */
+MUST_CHECK int store_quota_list_named(struct store *s, struct arena *a, enum quota_limit limit,
+                                      struct quota_list *ret, struct error *err);
+
+/* A started or paused sandbox, and why a quota cuts its network ("" = it does not). */
+struct egress_cut_record {
+	const char *id, *project_id, *key_id, *organization_id, *cut;
+};
+struct egress_cut_list {
+	struct egress_cut_record *items;
+	size_t count;
+};
+struct egress_cut_page {
+	const char *node, *after; /* after: last id of the previous page; "" at first */
+	int64_t cut_only, limit;  /* cut_only: 1 = only those that are cut */
+};
+/* Sorted by id. */
+MUST_CHECK int store_egress_cut_list(struct store *s, struct arena *a,
+                                     const struct egress_cut_page *page,
+                                     struct egress_cut_list *ret, struct error *err);
+struct sandbox_egress_cut {
+	const char *id, *cut; /* cut: a reason, see sandbox/egress.h */
+};
+/* Cuts the sandbox's network ("": ends that). Adds an event of the sandbox. */
+MUST_CHECK int store_sandbox_set_egress_cut(struct store *s, struct arena *a,
+                                            const struct sandbox_egress_cut *change,
+                                            struct sandbox_record *ret, struct error *err);
 MUST_CHECK int store_egress_purge(struct store *s, int64_t before, struct error *err);
 /* Whether a quota of this name exists. */
 MUST_CHECK int store_quota_is_used(struct store *s, enum quota_limit limit, bool *ret,

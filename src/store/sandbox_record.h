@@ -50,6 +50,7 @@ struct sandbox_record {
 	int64_t traits;             /* bits of enum sandbox_trait */
 	const char *network_json;   /* requested network settings, see fleet_create; or "" */
 	const char *egress;         /* allowed destinations, see sandbox/egress.h; "" = no rules */
+	const char *egress_cut;     /* the reason why a quota cuts its network; "" = none */
 	const char *rules_json;     /* rules of credentials, see credential/rule.h; "" = none */
 	const char *placed;         /* why it is at its provider; "" = there was no choice */
 };

@@ -5,10 +5,12 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "json/write.h"
+#include "sandbox/egress.h"
 #include "sandbox/events.h"
 #include "store/column_rows.h"
 #include "store/event_rows.h"
 #include "store/query.h"
+#include "store/quotas.h"
 #include "store/sandboxes.h"
 #include "store/touches.h"
 #include "store/transaction_parts.h"
@@ -17,6 +19,7 @@ COLUMNS_OF(sandbox_preview);
 COLUMNS_OF(sandbox_settings);
 COLUMNS_OF(sandbox_revision);
 COLUMNS_OF(sandbox_egress_change);
+COLUMNS_OF(sandbox_egress_cut);
 COLUMNS_OF(sandbox_provider_change);
 
 /* A change that gives the row. */
@@ -43,6 +46,16 @@ static const char *describe_resources(struct arena *a, const struct sandbox_reso
 	return arena_copy(a, buf_span(&out));
 }
 
+static enum event_kind kind_of_update(const struct sandbox_update *updating)
+{
+	if (updating->query == QUERY_SANDBOX_SET_RESOURCES)
+		return EVENT_SANDBOX_RESIZED;
+	if (updating->query == QUERY_SANDBOX_SET_EGRESS_CUT)
+		return *updating->row.egress_cut ? EVENT_SANDBOX_CUT_OFF
+		                                 : EVENT_SANDBOX_RECONNECTED;
+	return EVENT_SANDBOX_UPDATED;
+}
+
 static int tell_update(struct store_connection *c, const struct sandbox_update *updating,
                        struct error *err)
 {
@@ -53,7 +66,7 @@ static int tell_update(struct store_connection *c, const struct sandbox_update *
 	        .at = clock_unix_ms(),
 	        .project_id = r->project_id,
 	        .sandbox_id = r->id,
-	        .kind = event_kind_name(is_resized ? EVENT_SANDBOX_RESIZED : EVENT_SANDBOX_UPDATED),
+	        .kind = event_kind_name(kind_of_update(updating)),
 	        .text = updating->told,
 	};
 
@@ -180,6 +193,21 @@ int store_sandbox_set_egress(struct store *s, struct arena *a,
 	struct sandbox_update updating = {QUERY_SANDBOX_SET_EGRESS, change, change->id, a,
 	                                  "egress"};
 
+	return update_sandbox(s, &updating, ret, err);
+}
+
+int store_sandbox_set_egress_cut(struct store *s, struct arena *a,
+                                 const struct sandbox_egress_cut *change,
+                                 struct sandbox_record *ret, struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(512);
+	struct sandbox_update updating = {QUERY_SANDBOX_SET_EGRESS_CUT, change, change->id, a,
+	                                  "the network is back"};
+
+	if (*change->cut) {
+		egress_cut_describe(&text, span_of(change->cut));
+		updating.told = buf_text(&text);
+	}
 	return update_sandbox(s, &updating, ret, err);
 }
 

@@ -14,7 +14,7 @@
 #include "store/driver.h"
 
 #define PARAMETERS_MAX 48
-#define COLUMNS_MAX 48
+#define COLUMNS_MAX 56
 
 /* The same on every connection: worked out when the store is opened, only read after that. */
 struct query_plan {

@@ -77,6 +77,23 @@ SELECT 'organization' AS scope, organization_id AS subject FROM projects WHERE i
 -- gives: row_count
 SELECT COUNT(*) AS count FROM quotas WHERE name = :name;
 
+-- name: quota_list_named
+-- takes: quota_rates
+-- gives: quota_record
+SELECT {quota} FROM quotas WHERE name = :name ORDER BY scope, subject;
+
+-- name: egress_cut_list
+-- takes: egress_cut_page
+-- gives: egress_cut_record
+SELECT sandboxes.id AS id, sandboxes.project_id AS project_id, sandboxes.key_id AS key_id,
+	projects.organization_id AS organization_id,
+	sandboxes.egress_cut AS cut
+FROM sandboxes JOIN projects ON projects.id = sandboxes.project_id
+WHERE sandboxes.node = :node AND sandboxes.actual IN ('started', 'paused')
+	AND (:cut_only = 0 OR sandboxes.egress_cut <> '') AND sandboxes.id > :after
+ORDER BY sandboxes.id
+LIMIT :limit;
+
 -- name: egress_add
 -- takes: egress_day
 INSERT INTO egress_days (project_id, key_id, day, bytes) VALUES (:project_id, :key_id, :day, :bytes)

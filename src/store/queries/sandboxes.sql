@@ -4,7 +4,7 @@ id, project_id, name, template_id, template_name, provider, region, labels_json,
 actual, reason, cpu, memory_mb, disk_mb, pids, disk_is_advisory, persistent, privileges, network,
 {timeouts}, timeout_at, awake_until, created_at, started_at, stopped_at, last_activity_at,
 last_event_at, last_event, node, version, key_id, user_id, active_changed_at, active_ms, preview_off, preview_public, preview_generation,
-traits, network_json, egress, placed, rules_json
+traits, network_json, egress, placed, rules_json, egress_cut
 
 -- name: sandbox_tally
 -- gives: sandbox_tally
@@ -27,7 +27,8 @@ VALUES (:id, :project_id, :name, :template_id, :template_name, :provider, :regio
 	:stopped_at, :last_activity_at, :last_event_at, :last_event, :node, 1, :key_id,
 	COALESCE(NULLIF(:user_id, ''), (SELECT keys.user_id FROM keys WHERE keys.id = :key_id), ''),
 	CASE WHEN :actual = 'started' THEN :created_at ELSE 0 END, 0, :preview_off,
-	:preview_public, :preview_generation, :traits, :network_json, :egress, :placed, :rules_json)
+	:preview_public, :preview_generation, :traits, :network_json, :egress, :placed, :rules_json,
+	'')
 ON CONFLICT DO NOTHING;
 
 -- name: sandbox_keep_files
@@ -206,6 +207,7 @@ SET actual = :to, desired = COALESCE(:desired, desired),
 		ELSE active_changed_at END,
 	stored_at = CASE WHEN :from = 'archived' THEN :now ELSE stored_at END,
 	egress_seen = CASE WHEN :to = 'creating' THEN 0 ELSE egress_seen END,
+	egress_cut = CASE WHEN :to = 'creating' THEN '' ELSE egress_cut END,
 	cpu = CASE WHEN :is_measured <> 0 THEN :cpu ELSE cpu END,
 	memory_mb = CASE WHEN :is_measured <> 0 THEN :memory_mb ELSE memory_mb END,
 	disk_mb = CASE WHEN :is_measured <> 0 THEN :disk_mb ELSE disk_mb END,
@@ -276,6 +278,13 @@ RETURNING {sandbox};
 -- takes: sandbox_egress_change
 -- gives: sandbox_record
 UPDATE sandboxes SET egress = :egress, rules_json = :rules_json, version = version + 1
+WHERE id = :id AND actual <> 'deleted'
+RETURNING {sandbox};
+
+-- name: sandbox_set_egress_cut
+-- takes: sandbox_egress_cut
+-- gives: sandbox_record
+UPDATE sandboxes SET egress_cut = :cut, version = version + 1
 WHERE id = :id AND actual <> 'deleted'
 RETURNING {sandbox};
 
