@@ -69,6 +69,8 @@ export interface Sandbox {
   awake_until: string | null;
   preview: SandboxPreview;
   egress: SandboxEgress;
+  /** why it reaches no address, whatever its rules say: a quota of sent bytes is used up; null: its rules decide */
+  egress_cut: string | null;
   last_event: LastEvent;
   /** only GET of one sandbox and GET of the list return it; other replies have null */
   made_from: SandboxOrigin | null;

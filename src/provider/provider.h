@@ -5,8 +5,8 @@
  * connects to the agent inside one. The caller checks `abilities` first; provider_require refuses
  * an absent one by name.
  *
- * Calls block until their deadline at most. Any number of worker threads may call at once. A call
- * that fails leaves nothing behind. `provider/null/null.c` is the shortest whole example. */
+ * Calls block until their deadline at most, from any number of worker threads at once. A call that
+ * fails leaves nothing behind. `provider/null/null.c` is the shortest whole example. */
 #pragma once
 
 #include <stdbool.h>
@@ -52,8 +52,9 @@ enum provider_ability {
 	PROVIDER_CAN_GPU_NETWORK = 1 << 22, /* also to a sandbox that has a network */
 	PROVIDER_CAN_KEEP_MEMORY = 1 << 23, /* memory on disk; in snapshots, too */
 	PROVIDER_CAN_LEAVE_BY = 1 << 24,    /* see sandbox_egress_leave_by; needs FILTER */
+	PROVIDER_CAN_CUT = 1 << 25,         /* its filter understands a cut; see sandbox/egress.h */
 };
-#define PROVIDER_ABILITY_COUNT 25
+#define PROVIDER_ABILITY_COUNT 26
 const char *provider_ability_name(enum provider_ability ability);
 
 struct provider; /* the first member of each kind's own is `const struct provider_ops *ops` */
@@ -116,8 +117,7 @@ struct provider_ops {
 	unsigned abilities;
 	bool is_for_calls;     /* its sandboxes are of ephemeral calls only: nothing outlives one */
 	bool keeps_workspaces; /* in place of volumes; see sandbox_spec.workspace */
-	/* Providers of one place list and keep the same sandboxes and files: "broker". NULL: no
-	 * other provider sees its sandboxes. */
+	/* Providers of one place ("broker") see the same sandboxes and files; NULL: of none. */
 	const char *place;
 	const char *templates; /* the folder of their descriptions; NULL: "templates" */
 	bool is_shared;        /* every server on the store may work on its sandboxes: shared.h */
@@ -131,8 +131,8 @@ struct provider_ops {
 	 * `options` points to outlives the provider. NULL: they cannot change. */
 	int (*change)(struct provider *p, const struct provider_options *options,
 	              struct error *err);
-	/* The server ends: a call fails at once where it would wait for a broker that is not
-	 * connected. Calls in flight go on. May be NULL. */
+	/* The server ends: calls wait for no broker any more, and fail. Calls in flight go on. May
+	 * be NULL. */
 	void (*last_calls)(struct provider *p);
 
 	/* Makes and starts a sandbox. ERROR_CONFLICT when the id exists. */

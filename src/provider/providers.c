@@ -48,6 +48,7 @@ static const struct {
         {PROVIDER_CAN_GPU_NETWORK, "give GPUs to a sandbox that has a network"},
         {PROVIDER_CAN_KEEP_MEMORY, "keep memory on disk"},
         {PROVIDER_CAN_LEAVE_BY, "leave by a source address"},
+        {PROVIDER_CAN_CUT, "take the network away at a quota"},
 };
 
 const char *provider_ability_name(enum provider_ability ability)

@@ -53,8 +53,8 @@ static bool rule_is_sound(const char *rule)
 	struct egress_range6 range6;
 
 	return !*rule || egress_range_parse(span_of(rule), &range) ||
-	       egress_range6_parse(span_of(rule), &range6) ||
-	       egress_name_is_valid(span_of(rule)) || egress_cut_is_valid(span_of(rule));
+	       egress_range6_parse(span_of(rule), &range6) || egress_name_is_valid(span_of(rule)) ||
+	       egress_cut_is_valid(span_of(rule));
 }
 
 static bool credential_is_sound(const char *name)

@@ -285,8 +285,8 @@ static int next_entry(struct span *rest, bool *ret_is_denied, struct span *ret, 
 		if (rest->size == 0)
 			return 0;
 		(void)span_split(rest, ' ', ret);
-	} while (ret->size > 1 && (ret->data[0] == DECRYPTED || ret->data[0] == SOURCE ||
-	                           ret->data[0] == CUT));
+	} while (ret->size > 1 &&
+	         (ret->data[0] == DECRYPTED || ret->data[0] == SOURCE || ret->data[0] == CUT));
 	/* The mode is the last word. */
 	if (ret->size > 1 && ret->data[0] == MODE && rest->size == 0)
 		return 0;

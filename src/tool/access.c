@@ -99,6 +99,15 @@ static int refuse_range(const char *host, struct error *err)
 	            "'%s' is an address that no sandbox may reach; it cannot be allowed", host);
 }
 
+static int refuse_cut(const char *cut, struct error *err)
+{
+	AUTO(buf_done) struct buf why = BUF(512);
+
+	egress_cut_describe(&why, span_of(cut));
+	(void)FAIL(err, ERROR_CONFLICT, "%s", buf_text(&why));
+	return FAIL_HINT(err, "rules cannot give it back; an administrator can raise the quota");
+}
+
 static int access_check(const struct tool_call *call, const void *input, struct error *err)
 {
 	const struct access_input *in = input;
@@ -122,6 +131,8 @@ static int access_check(const struct tool_call *call, const void *input, struct 
 	if (call->sandbox->network == SANDBOX_NETWORK_BLOCKED)
 		return FAIL(err, ERROR_CONFLICT,
 		            "the sandbox has no network; rules cannot give it one");
+	if (*call->sandbox->egress_cut)
+		return refuse_cut(call->sandbox->egress_cut, err);
 	/* The approver is not asked for what the rules cannot hold. */
 	if (is_allowed(call->sandbox->egress, in->host))
 		return 0;

@@ -2087,6 +2087,7 @@ export interface Sandbox {
   awake_until: string | null;
   preview: SandboxPreview;
   egress: SandboxEgress;
+  egress_cut: string | null;
   last_event: LastEvent;
   made_from: SandboxOrigin | null;
   lineage: LineageStep[] | null;

@@ -942,6 +942,7 @@ export const egressChoices = {
 export const sandboxNetwork = {
   title: "What this sandbox may reach",
   blocked: "This sandbox has no network. That is set when a sandbox is made; rules would change nothing.",
+  cut: (why: string) => `This sandbox reaches no address, whatever its rules say: ${why}.`,
   mode: "Mode",
   modes: { open: "Everything", only: "Only what is allowed", none: "Nothing" } as Record<string, string>,
   modeText: {

@@ -90,6 +90,9 @@ static int print_network(struct cli *cli, const struct json_value *sandbox)
 		return 0;
 	}
 	(void)printf("network %s\n", json_get_text(sandbox, "network", ""));
+	if (json_get_text(sandbox, "egress_cut", NULL))
+		(void)printf("cut   %s\n",
+		             text_out_safe(cli->arena, json_get_text(sandbox, "egress_cut", "")));
 	if (json_get_text(rules, "mode", NULL))
 		(void)printf("mode  %s\n", json_get_text(rules, "mode", ""));
 	print_rules("allow", json_get(rules, "allow"));

@@ -15,6 +15,7 @@
 #include "fleet/template/warm_parts.h"
 #include "fleet/volume/mounts.h"
 #include "provider/timed.h"
+#include "sandbox/egress.h"
 #include "store/database.h"
 #include "store/templates.h"
 
@@ -50,7 +51,7 @@ struct sandbox_spec lifecycle_spec(const struct operation *op, const struct temp
 	        .template_dir = t->folder,
 	        .resources = r->resources,
 	        .network = r->network,
-	        .egress = source_add(op, r->egress),
+	        .egress = sandbox_egress_under(op->arena, source_add(op, r->egress), r->egress_cut),
 	        .privileges = r->privileges,
 	        .gpus = labels_gpus_of_row(op->arena, r->labels_json),
 	        .background = (r->traits & SANDBOX_IN_BACKGROUND) != 0,

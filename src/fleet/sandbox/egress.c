@@ -19,14 +19,17 @@
 /* Ids and addresses of PROJECT_SOURCES_MAX projects. */
 #define SOURCES_TEXT_MAX (PROJECT_SOURCES_MAX * 128)
 
+/* Under a quota that is used up, whatever the rules are. */
 static int set_provider_rules(struct operation *op, const char *egress, struct error *err)
 {
 	if (!sandbox_is_alive(&op->record) || op->record.network == SANDBOX_NETWORK_BLOCKED)
 		return 0;
 	/* Another server of the store may have changed the project. */
 	project_forget(op->fleet, op->record.project_id);
-	return op->ops->filter(op->provider, op->record.id, source_add(op, egress),
-	                       deadline_after(CALL_TIMEOUT_MS), err);
+	return op->ops->filter(
+	        op->provider, op->record.id,
+	        sandbox_egress_under(op->arena, source_add(op, egress), op->record.egress_cut),
+	        deadline_after(CALL_TIMEOUT_MS), err);
 }
 
 int egress_reconcile(struct operation *op, struct error *err)
@@ -42,8 +45,8 @@ static bool has_rules(struct fleet *f, struct arena *a, const struct sandbox_rec
 	struct project_record project;
 	struct error ignored = {0};
 
-	return *r->egress || project_find(f, a, r->project_id, &project, &ignored) < 0 ||
-	       *project.source_address;
+	return *r->egress || *r->egress_cut ||
+	       project_find(f, a, r->project_id, &project, &ignored) < 0 || *project.source_address;
 }
 
 static void repeat_rules(struct fleet *f, const struct sandbox_record *r, void *context)

@@ -10,6 +10,7 @@
 #include "fleet/recovery/trash_parts.h"
 #include "fleet/sandbox/artifacts.h"
 #include "fleet/sandbox/egress.h"
+#include "fleet/sandbox/egress_cuts.h"
 #include "fleet/sandbox/settings.h"
 #include "fleet/snapshot/snapshot.h"
 #include "fleet/template/layers.h"

@@ -64,6 +64,10 @@ static int run_tick(struct fleet *f, struct error *err)
 		log_warning("usage waits for the next round", FAILURE(err));
 		error_clear(err);
 	}
+	if (egress_cuts_update(f, clock_unix_ms(), err) < 0) {
+		log_warning("networks under quotas wait for the next round", FAILURE(err));
+		error_clear(err);
+	}
 	samples_begin(f);
 	if (fleet_each_sandbox(f, tick_sandbox, NULL, err) < 0 || leases_reconcile(f, err) < 0 ||
 	    pools_reconcile(f, err) < 0 || services_reconcile(f, err) < 0)

@@ -184,6 +184,7 @@ int budgets_check(struct fleet *f, const struct spender *spender, struct error *
 void budgets_write_metrics(const struct fleet *f, struct buf *out)
 {
 	static const char name[] = "atoll_budget_refusals_total";
+	static const char cut[] = "atoll_quota_cut_sandboxes";
 
 	buf_addf(out,
 	         "# HELP %s Calls, creates and starts refused by a budget.\n# TYPE %s counter\n",
@@ -193,6 +194,10 @@ void budgets_write_metrics(const struct fleet *f, struct buf *out)
 		         budget_scope_name((enum budget_scope)i),
 		         (uint64_t)atomic_load_explicit(&f->meters->refusals[i],
 		                                        memory_order_relaxed));
+	buf_addf(out,
+	         "# HELP %s Sandboxes without a network, because a quota is used up.\n"
+	         "# TYPE %s gauge\n%s %" PRIu64 "\n",
+	         cut, cut, cut, (uint64_t)atomic_load(&f->meters->cut_count));
 }
 
 /* One server records each level once per window. */

@@ -61,7 +61,7 @@ struct spender spender_of_row(const struct sandbox_record *r);
  * last, and of those the smallest. Members that are NULL are covered by no budget. Makes no query
  * of the store. Any thread, also the loop's. */
 MUST_CHECK int budgets_check(struct fleet *f, const struct spender *spender, struct error *err);
-/* atoll_budget_refusals_total */
+/* atoll_budget_refusals_total, atoll_quota_cut_sandboxes */
 void budgets_write_metrics(const struct fleet *f, struct buf *out);
 /* Reads all budgets from the store and records the warnings that are due. */
 MUST_CHECK int budgets_refresh(struct fleet *f, struct error *err);

@@ -26,9 +26,10 @@ struct meters {
 	struct prices prices;
 	/* A quota of sent bytes exists: the last bytes of a sandbox count. */
 	atomic_bool egress_is_limited;
-	pthread_mutex_t mutex; /* guards the rest */
-	struct arena arena;    /* of the records */
-	struct map spent;      /* "SCOPE/PROJECT/SUBJECT" -> struct budget_record */
-	atomic_bool has_spent; /* `spent` is not empty */
+	atomic_uint_fast64_t cut_count; /* sandboxes whose network a quota has taken away */
+	pthread_mutex_t mutex;          /* guards the rest */
+	struct arena arena;             /* of the records */
+	struct map spent;               /* "SCOPE/PROJECT/SUBJECT" -> struct budget_record */
+	atomic_bool has_spent;          /* `spent` is not empty */
 	atomic_uint_fast64_t refusals[BUDGET_SCOPE_COUNT];
 };

@@ -402,7 +402,7 @@ const struct provider_ops provider_microvm = {
                      PROVIDER_CAN_LIMIT_DISK | PROVIDER_CAN_ISOLATE | PROVIDER_SURVIVES |
                      PROVIDER_CAN_TEMPLATE | PROVIDER_CAN_PAUSE | PROVIDER_CAN_MEASURE |
                      PROVIDER_CAN_FILTER | PROVIDER_CAN_LEAVE_BY | PROVIDER_CAN_DIAL |
-                     PROVIDER_CAN_SNAPSHOT | PROVIDER_CAN_KEEP_MEMORY,
+                     PROVIDER_CAN_SNAPSHOT | PROVIDER_CAN_KEEP_MEMORY | PROVIDER_CAN_CUT,
         .open = microvm_open,
         .close = microvm_close,
         .last_calls = microvm_last_calls,

@@ -18,7 +18,8 @@ const struct provider_ops provider_native = {
                      PROVIDER_CAN_TEMPLATE | PROVIDER_CAN_PAUSE | PROVIDER_CAN_SNAPSHOT |
                      PROVIDER_CAN_VOLUME | PROVIDER_CAN_POOL | PROVIDER_CAN_DIAL |
                      PROVIDER_CAN_FILTER | PROVIDER_CAN_LEAVE_BY | PROVIDER_CAN_MEASURE |
-                     PROVIDER_CAN_REVIEW | PROVIDER_CAN_BACKUP | PROVIDER_CAN_BUILD,
+                     PROVIDER_CAN_REVIEW | PROVIDER_CAN_BACKUP | PROVIDER_CAN_BUILD |
+                     PROVIDER_CAN_CUT,
         .filter = broker_provider_filter,
         .open = native_open,
         .snapshots = &broker_snapshots,

@@ -228,6 +228,16 @@ static int set_markers(struct request *rq, const struct fleet_ref *ref,
 	return fleet_set_environment(api_of(rq)->fleet, rq->arena, ref, &change, r, err);
 }
 
+const char *native_egress_cut(struct arena *a, const char *cut)
+{
+	AUTO(buf_done) struct buf text = BUF(512);
+
+	if (!cut || !*cut)
+		return NULL;
+	egress_cut_describe(&text, span_of(cut));
+	return arena_copy(a, buf_span(&text));
+}
+
 int native_egress_set(struct request *rq, const struct fleet_ref *ref,
                       const struct native_egress *body, struct sandbox_record *ret,
                       struct error *err)

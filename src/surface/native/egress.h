@@ -28,3 +28,5 @@ MUST_CHECK int native_egress_set(struct request *rq, const struct fleet_ref *ref
 /* The rules of a create. */
 MUST_CHECK int native_egress_prepare(struct request *rq, const struct native_egress *body,
                                      struct fleet_create *ret, struct error *err);
+/* Why a quota cuts the network, as a sentence; NULL: it does not. */
+const char *native_egress_cut(struct arena *a, const char *cut);

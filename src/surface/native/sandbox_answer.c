@@ -124,6 +124,7 @@ struct sandbox_answer {
 	int64_t awake_until;
 	struct sandbox_preview_answer preview;
 	struct native_egress egress;
+	const char *egress_cut;
 	struct last_event_answer last_event;
 	struct sandbox_origin_answer made_from;
 	struct json_list lineage, volumes;
@@ -174,6 +175,9 @@ static const struct json_member sandbox_shape_members[] = {
                          .about = "the idle timeout is suspended until this time"),
         JSON_OBJECT_MEMBER(sandbox_answer, preview, &sandbox_preview_shape),
         JSON_OBJECT_MEMBER(sandbox_answer, egress, &native_egress_shape),
+        JSON_TEXT_MEMBER(sandbox_answer, egress_cut, .flags = JSON_NULLABLE,
+                         .about = "why it reaches no address, whatever its rules say: a quota of "
+                                  "sent bytes is used up; null: its rules decide"),
         JSON_OBJECT_MEMBER(sandbox_answer, last_event, &last_event_shape),
         JSON_OBJECT_MEMBER(sandbox_answer, made_from, &sandbox_origin, .flags = JSON_NULLABLE,
                            .about = "only GET of one sandbox and GET of the list return it; other "
@@ -325,6 +329,7 @@ static void fill_sandbox_answer(const struct api *api, struct arena *a,
 	        .awake_until = r->awake_until,
 	        .preview = {!r->preview_off, r->preview_public, api->config->preview_sharing, NULL},
 	        .egress = native_egress_parse(a, r->egress, r->rules_json),
+	        .egress_cut = native_egress_cut(a, r->egress_cut),
 	        .last_event = {.at = r->last_event_at, .text = r->last_event},
 	        .created_by = {text_or_null(r->key_id), text_or_null(r->user_id)},
 	        .version = r->version,

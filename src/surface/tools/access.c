@@ -150,8 +150,8 @@ static int egress_check_get(struct request *rq, UNUSED const void *body, struct 
 	struct check_answer out;
 
 	if (find_sandbox(rq, &sandbox, err) < 0 ||
-	    decision_predict(sandbox.egress, q->host, q->port ? (uint16_t)q->port : 443, &d, err) <
-	            0)
+	    decision_predict(sandbox_egress_under(rq->arena, sandbox.egress, sandbox.egress_cut),
+	                     q->host, q->port ? (uint16_t)q->port : 443, &d, err) < 0)
 		return -1;
 	decision_add_reason(&reason, &d);
 	out = (struct check_answer){

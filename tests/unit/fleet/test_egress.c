@@ -5,6 +5,9 @@
 #include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/sandbox/egress.h"
+#include "fleet/sandbox/egress_cuts.h"
+#include "store/quotas.h"
+#include "store/usage.h"
 
 #include "fleet/server/fleet.h"
 #include "store/projects.h"
@@ -14,7 +17,7 @@
 #define RULES "+1.1.1.1 -0.0.0.0/0"
 
 /* What the provider was told last. */
-static char told[64];
+static char told[256];
 static unsigned tellings;
 static bool fails;
 
@@ -243,6 +246,142 @@ static void a_sandbox_that_cannot_leave_by_it_reaches_nothing(void **state)
 	assert_string_equal(told, "-0.0.0.0/0");
 }
 
+#define DAY (INT64_C(20000) * QUOTA_DAY_MS)
+#define MIB INT64_C(1048576)
+
+static void set_quota(struct harness *h, const char *scope, const char *subject, double mb)
+{
+	double values[QUOTA_LIMIT_COUNT];
+	const struct quota_change change = {{scope, subject}, values, DAY};
+	struct error err = {0};
+
+	for (unsigned i = 0; i < QUOTA_LIMIT_COUNT; i++)
+		values[i] = i == QUOTA_EGRESS_MB_PER_DAY ? mb : -1;
+	assert_done(store_quota_change(h->store, &change, &err));
+}
+
+/* Its counter shows so much. */
+static void sends(struct harness *h, const char *id, int64_t counter)
+{
+	struct error err = {0};
+	struct meter_record seen;
+	bool is_written;
+
+	assert_done(store_meter_find(h->store, &h->arena, id, &seen, &err));
+	const struct usage_part part = {.seen = &seen,
+	                                .egress_seen = counter,
+	                                .sent_bytes = counter - seen.egress_seen,
+	                                .sent_day = DAY};
+
+	assert_done(store_sent_write(h->store, &part, &is_written, &err));
+}
+
+static void update(struct harness *h, int64_t now)
+{
+	struct error err = {0};
+
+	assert_done(egress_cuts_update(h->fleet, now, &err));
+}
+
+static struct sandbox_record create_spender(struct harness *h, const char *egress)
+{
+	struct sandbox_record made;
+
+	let_filter(h);
+	h->fake.own.abilities |= PROVIDER_CAN_CUT;
+	made = create_so(h, 1, egress);
+	set_quota(h, "project", PROJECT, 2);
+	sends(h, made.id, 2 * MIB);
+	return made;
+}
+
+#define IS_CUT(text) (strncmp((text), "^egress_mb_per_day/project/" PROJECT "/", 27) == 0)
+
+static void a_quota_cuts_the_network_until_it_is_raised_or_the_day_ends(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record made = create_spender(h, RULES);
+
+	sends(h, made.id, 2 * MIB - 1);
+	update(h, DAY + 1);
+	assert_true(IS_CUT(told));
+	assert_non_null(strstr(told, RULES));
+	assert_string_equal(find(h, made.id).egress, RULES);
+	assert_true(*find(h, made.id).egress_cut != '\0');
+	update(h, DAY + 2);
+	assert_int_equal(tellings, 1);
+	set_quota(h, "project", PROJECT, 3);
+	update(h, DAY + 3);
+	assert_string_equal(told, RULES);
+	assert_string_equal(find(h, made.id).egress_cut, "");
+	set_quota(h, "project", PROJECT, 1);
+	update(h, DAY + 4);
+	assert_true(IS_CUT(told));
+	update(h, DAY + QUOTA_DAY_MS);
+	assert_string_equal(told, RULES);
+	assert_string_equal(find(h, made.id).egress_cut, "");
+}
+
+static void new_rules_do_not_lift_a_cut_and_hold_after_it(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record made = create_spender(h, RULES), r;
+	const struct fleet_ref ref = {PROJECT, made.id};
+	struct error err = {0};
+
+	update(h, DAY);
+	assert_done(set(h, made.id, "", &r, &err));
+	assert_true(IS_CUT(told));
+	assert_done(set(h, made.id, "-9.9.9.9 ~watch", &r, &err));
+	assert_true(IS_CUT(told));
+	assert_done(fleet_pause(h->fleet, &h->arena, &ref, &r, &err));
+	assert_done(fleet_resume(h->fleet, &h->arena, &ref, &r, &err));
+	*told = '\0';
+	harness_restart(h);
+	assert_true(IS_CUT(told));
+	set_quota(h, "project", PROJECT, 0);
+	update(h, DAY);
+	assert_string_equal(told, "-9.9.9.9 ~watch");
+}
+
+static void a_provider_that_fails_is_told_at_the_next_round(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record made = create_spender(h, NULL);
+
+	fails = true;
+	update(h, DAY);
+	assert_string_equal(find(h, made.id).egress_cut, "");
+	fails = false;
+	update(h, DAY);
+	assert_true(IS_CUT(told));
+	assert_true(*find(h, made.id).egress_cut != '\0');
+	fails = true;
+	set_quota(h, "project", PROJECT, 0);
+	update(h, DAY);
+	assert_true(*find(h, made.id).egress_cut != '\0');
+	fails = false;
+	update(h, DAY);
+	assert_string_equal(told, "");
+}
+
+static void other_keys_projects_and_providers_keep_their_network(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record made = create_spender(h, NULL);
+
+	set_quota(h, "project", PROJECT, 0);
+	set_quota(h, "project", "another", 0.0001);
+	set_quota(h, "key", "another", 0.0001);
+	update(h, DAY);
+	assert_int_equal(tellings, 0);
+	set_quota(h, "project", PROJECT, 1);
+	h->fake.own.abilities &= ~(unsigned)PROVIDER_CAN_CUT;
+	update(h, DAY);
+	assert_int_equal(tellings, 0);
+	assert_string_equal(find(h, made.id).egress_cut, "");
+}
+
 int main(void)
 {
 	return RUN_EACH(EACH(a_provider_that_cannot_filter_refuses_by_name),
@@ -253,5 +392,9 @@ int main(void)
 	                EACH(a_server_that_comes_back_sets_what_is_kept),
 	                EACH(a_source_address_that_is_changed_elsewhere_is_told),
 	                EACH(nothing_is_created_without_the_source_address),
-	                EACH(a_sandbox_that_cannot_leave_by_it_reaches_nothing));
+	                EACH(a_sandbox_that_cannot_leave_by_it_reaches_nothing),
+	                EACH(a_quota_cuts_the_network_until_it_is_raised_or_the_day_ends),
+	                EACH(new_rules_do_not_lift_a_cut_and_hold_after_it),
+	                EACH(a_provider_that_fails_is_told_at_the_next_round),
+	                EACH(other_keys_projects_and_providers_keep_their_network));
 }

@@ -203,6 +203,22 @@ TEST(a_range_is_an_address_and_a_prefix)
 		assert_false(egress_range6_parse(span_of(bad[i]), &range));
 }
 
+TEST(a_cut_denies_ipv6_whatever_the_rules_say)
+{
+	AUTO(arena_done) struct arena a = {0};
+	const char *text =
+	        sandbox_egress_under(&a, "+2001:db8::/32 -9.9.9.9 ~watch",
+	                             "egress_mb_per_day/project/lab/50/2026-11-29T00:00:00.000Z");
+	struct egress_ranges6 denied;
+	struct address6 address;
+	struct error err = {0};
+
+	assert_int_equal(sandbox_egress_denied6(text, &denied, &err), 0);
+	assert_int_equal(denied.count, 1);
+	assert_true(egress_address6_parse(SPAN("2001:db8::1"), &address));
+	assert_true(egress_ranges6_have(&denied, &address));
+}
+
 int main(void)
 {
 	return RUN(CASE(ipv6_entries_deny_and_allowed_ones_win), CASE(rules_for_ipv4_open_no_ipv6),
@@ -210,5 +226,6 @@ int main(void)
 	           CASE(the_rule_that_denies_is_the_ipv6_entry_or_what_implies_it),
 	           CASE(only_global_addresses_that_lead_to_no_ipv4_are_left_to_sandboxes),
 	           CASE(the_option_opens_private_and_global_ranges_only),
-	           CASE(a_range_is_an_address_and_a_prefix));
+	           CASE(a_range_is_an_address_and_a_prefix),
+	           CASE(a_cut_denies_ipv6_whatever_the_rules_say));
 }

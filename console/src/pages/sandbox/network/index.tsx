@@ -61,6 +61,7 @@ function Editor({ sandbox, stored }: { sandbox: Sandbox; stored: Rules }) {
   return (
     <div class="stack network">
       {isBlocked && <Note>{t.blocked}</Note>}
+      {sandbox.egress_cut && <Note tone="bad">{t.cut(showHidden(sandbox.egress_cut, 300))}</Note>}
       {error && <ErrorNote error={error} onClose={() => setError(null)} />}
       <Card
         title={t.title}
