@@ -905,7 +905,7 @@ export interface NetworkRefusal {
   port: number;
   /** tls, http, dns, tcp, udp or other */
   protocol: string;
-  /** host-not-allowed, address-denied, range-refused, bad-request, limit, upstream-unreachable, upstream-proxy-unreachable, upstream-proxy-login, upstream-proxy-refused, source-address-missing or direct-refused */
+  /** host-not-allowed, address-denied, range-refused, bad-request, limit, upstream-unreachable, upstream-proxy-unreachable, upstream-proxy-login, upstream-proxy-refused, source-address-missing, direct-refused or quota */
   code: string;
   /** the entry of the rules that decided */
   rule: string | null;

@@ -77,6 +77,8 @@ class Sandbox(TypedDict):
     awake_until: str | None
     preview: SandboxPreview
     egress: SandboxEgress
+    # why it reaches no address, whatever its rules say: a quota of sent bytes is used up; null: its rules decide
+    egress_cut: str | None
     last_event: LastEvent
     # only GET of one sandbox and GET of the list return it; other replies have null
     made_from: SandboxOrigin | None
@@ -951,7 +953,7 @@ class NetworkRefusal(TypedDict):
     port: int
     # tls, http, dns, tcp, udp or other
     protocol: str
-    # host-not-allowed, address-denied, range-refused, bad-request, limit, upstream-unreachable, upstream-proxy-unreachable, upstream-proxy-login, upstream-proxy-refused, source-address-missing or direct-refused
+    # host-not-allowed, address-denied, range-refused, bad-request, limit, upstream-unreachable, upstream-proxy-unreachable, upstream-proxy-login, upstream-proxy-refused, source-address-missing, direct-refused or quota
     code: str
     # the entry of the rules that decided
     rule: str | None
