@@ -261,8 +261,11 @@ def test_an_uplink_forwards_for_sandboxes_alone(there, server):
             return sent() - before
         def next_broker():
             server.kill9("broker")
-            with server.api().sandbox(internet=True):
-                pass
+
+            def makes():
+                with contextlib.suppress(atoll.ApiError), server.api().sandbox(internet=True):
+                    return True
+            atoll.wait_for(makes, 30, "the next broker")
         next_broker()  # it finds what the one before it has forced
         assert gain() < 1000
         subprocess.run(["nft", "delete", "chain", "inet", "atoll", "forward6"], check=True)
