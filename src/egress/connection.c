@@ -535,7 +535,7 @@ void connections_check(struct gateway *g, const char *guest)
 		                          c->addresses.items[c->next_address - 1])) &&
 		     is_decrypted == c->is_decrypted))
 			continue;
-		d.code = code_of_refusal(&d);
+		d.code = (uint8_t)code_of_refusal(&d);
 		d.verdict = DECISION_DENIED;
 		d.count = 1;
 		d.bytes_in = d.bytes_out = 0;
