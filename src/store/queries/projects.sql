@@ -62,7 +62,8 @@ SET name = :name, organization_id = :organization_id, cpu = :cpu, memory_mb = :m
 	artifacts_max_mb = :artifacts_max_mb, artifacts_keep_ms = :artifacts_keep_ms,
 	storage_max_mb = :storage_max_mb,
 	record_terminals = :record_terminals, provider = :provider,
-	isolation = :isolation, source_address = :source_address, version = version + 1
+	isolation = :isolation, version = version + 1,
+	source_address = CASE WHEN :source_address IS NULL THEN source_address ELSE :source_address END
 WHERE id = :id
 	AND NOT EXISTS (SELECT 1 FROM projects AS other WHERE other.name = :name AND other.id <> :id);
 
