@@ -118,10 +118,10 @@ static bool has_address6(const struct launch_agent *agent)
 	return memcmp(agent->address6, none, sizeof(none)) != 0;
 }
 
-static void add_link_up(struct buf *b, unsigned index)
+static void add_link_up(struct buf *b, unsigned index, unsigned flags)
 {
 	struct ifinfomsg link = {
-	        .ifi_index = (int)index, .ifi_flags = IFF_UP, .ifi_change = IFF_UP};
+	        .ifi_index = (int)index, .ifi_flags = IFF_UP | flags, .ifi_change = IFF_UP | flags};
 
 	netlink_end(b, netlink_begin(b, RTM_NEWLINK, 0, &link, sizeof(link)));
 }
@@ -210,7 +210,7 @@ void link_host_batch(struct buf *out, const struct launch_agent *agent, int name
 
 	add_link_pair(out, agent->slot, namespace_fd);
 	add_link_rules(out, index, agent->has_ipv6);
-	add_link_up(out, index);
+	add_link_up(out, index, 0);
 	add_route(out, index, agent->address, 32, 0);
 	link_hardware(agent->slot, true, hardware);
 	add_neighbour(out, index, agent->address, hardware);
@@ -220,7 +220,7 @@ void link_host_batch(struct buf *out, const struct launch_agent *agent, int name
 	}
 }
 
-/* Nobody else can have the address, so that it is not probed for. */
+/* No other link has the address, so it is not probed for. */
 static void add_inside6(struct buf *out, const struct launch_agent *agent,
                         const unsigned char hardware[6])
 {
@@ -245,7 +245,9 @@ void link_inside_batch(struct buf *out, const struct launch_agent *agent)
 	unsigned char hardware[6];
 	size_t begin;
 
-	add_link_up(out, INSIDE_INDEX);
+	/* Neighbours are fixed. With IPv6 the kernel would tell routers of the address's group, and
+	 * a link that nothing was sent on needs no search for flows when its sandbox ends. */
+	add_link_up(out, INSIDE_INDEX, has_address6(agent) ? IFF_NOARP : 0);
 	begin = netlink_begin(out, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, &own, sizeof(own));
 	add_address(out, IFA_LOCAL, agent->address);
 	add_address(out, IFA_ADDRESS, agent->address);
@@ -307,7 +309,7 @@ static int bring_loopback_up(int inside, struct error *err)
 {
 	AUTO(buf_done) struct buf batch = BUF(BATCH_MAX);
 
-	add_link_up(&batch, 1);
+	add_link_up(&batch, 1, 0);
 	return netlink_run(inside, &batch, "bring loopback up", err);
 }
 
