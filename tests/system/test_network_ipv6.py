@@ -303,3 +303,24 @@ def test_without_a_route_or_with_an_upstream_proxy_there_is_none(flags, command)
                 assert far6.reached(api, sandbox, far6.FIRST) == {far6.FIRST: NONE}
         finally:
             server.remove_all()
+
+
+def test_an_uplink_forwards_no_longer_than_the_rules_that_guard_it_are_there():
+    """The last server on a host removes its rules; the next one has to know the uplink as its own again."""
+    def forced():
+        return subprocess.run(["nft", "list", "set", "inet", "atoll", "forced6"], capture_output=True, check=False, text=True).stdout
+
+    with far.own_network(), contextlib.closing(far6.Far6()):
+        server = atoll.Server()
+        try:
+            for _ in range(2):
+                api = server.start().api()
+                with api.sandbox(internet=True) as sandbox:
+                    assert far6.reached(api, sandbox, far6.FIRST) == {far6.FIRST: far6.OPEN}
+                assert far6.sysctl("uplink/force_forwarding") == "1" and '"uplink"' in forced()
+                server.stop()
+                # Another server on this host, such as of a test beside this one, keeps the rules.
+                assert far6.sysctl("uplink/force_forwarding") == "0" or '"uplink"' in forced()
+            server.start()
+        finally:
+            server.remove_all()

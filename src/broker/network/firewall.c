@@ -389,6 +389,7 @@ void network_forget(void)
 {
 	struct error ignored = {0};
 
+	network_release_uplinks6();
 	(void)!network_nft(SPAN("delete table inet atoll\n"), NULL, &ignored);
 }
 

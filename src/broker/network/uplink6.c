@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "broker/network/uplink6.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/ipv6_route.h>
 #include <linux/route.h>
@@ -13,6 +14,7 @@
 #include "broker/network/network.h"
 
 #define ROUTES_MAX ((size_t)4 << 20)
+#define LISTING_MAX 4096
 #define OPTIONS "/proc/sys/net/ipv6/conf/"
 #define NAME_MAX_SIZE 15
 #define FIELDS 10 /* destination, its bits, source, its bits, next hop, metric, …, flags, name */
@@ -90,7 +92,7 @@ bool network_links_get_ipv6(void)
  * forwarded before forwards for others, too, and stays as it is. */
 static bool was_forced(struct span name)
 {
-	AUTO(buf_done) struct buf script = BUF(256), listing = BUF(4096), quoted = BUF(64);
+	AUTO(buf_done) struct buf script = BUF(256), listing = BUF(LISTING_MAX), quoted = BUF(64);
 	struct error ignored = {0};
 
 	buf_addf(&quoted, "\"%.*s\"", (int)name.size, name.data);
@@ -128,6 +130,30 @@ static bool force_uplinks(struct host_network *n, struct span routes)
 			return false;
 	}
 	return true;
+}
+
+void network_release_uplinks6(void)
+{
+	AUTO(buf_done) struct buf listing = BUF(LISTING_MAX);
+	struct error ignored = {0};
+	struct span rest, name;
+	bool is_name = false;
+
+	if (network_nft(SPAN("list set inet atoll forced6\n"), &listing, &ignored) < 0)
+		return;
+	/* Nothing else in it has quotes: elements = { "eth0", "eth1" }. */
+	for (rest = buf_span(&listing); rest.size > 0; is_name = !is_name) {
+		char path[96];
+
+		(void)span_split(&rest, '"', &name);
+		if (!is_name || name.size > NAME_MAX_SIZE)
+			continue;
+		(void)snprintf(path, sizeof(path), OPTIONS "%.*s/force_forwarding", (int)name.size,
+		               name.data);
+		if (file_poke(AT_FDCWD, path, "0", &ignored) < 0 && ignored.sys_errno != ENOENT)
+			log_warning("an interface goes on to forward IPv6", FAILURE(&ignored));
+		error_clear(&ignored);
+	}
 }
 
 /* Why sandboxes have no IPv6, or NULL. */

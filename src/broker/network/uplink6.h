@@ -14,6 +14,9 @@ struct host_network;
  * never changed: it would make a router of the host, which then learns no routes itself. Logs why
  * sandboxes have no IPv6. */
 void network_prepare_ipv6(struct host_network *n);
+/* Ends the forwarding of the interfaces that the nft table names as turned on by Atoll. Call it
+ * before the table goes: its rules keep them from forwarding for others. */
+void network_release_uplinks6(void);
 
 /* Whether interfaces that are made now get IPv6: an administrator may have turned it off. */
 bool network_links_get_ipv6(void);
