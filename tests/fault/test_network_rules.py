@@ -21,7 +21,7 @@ PATH = "/api/sandbox/instances"
 # A step of a child of the broker.
 CUT = "egress-cut"
 STEPS = [(program, step) for program, folder in (("broker", "broker"), ("api", "fleet"))
-         for step in named_steps(folder, rf'fault_point\("{program}", ') if step.startswith("egress") and step != CUT]
+         for step in named_steps(folder, rf'fault_point\("{program}", ') if step.startswith("egress") and not step.startswith(CUT)]
 RULES = {"allow": ["198.18.255.1", "example.com"], "deny": ["0.0.0.0/0"]}
 
 
