@@ -144,7 +144,10 @@ static void add_sample(struct writing *w, const struct meter_record *r)
 	map_put(&w->samples, r->id, sample);
 }
 
-static int take_samples(struct writing *w, struct error *err)
+/* Calls `add` for each row of this server's sandboxes, and `end`, if any, after each batch. */
+static int each_active(struct writing *w,
+                       void (*add)(struct writing *w, const struct meter_record *r),
+                       int (*end)(struct writing *w, struct error *err), struct error *err)
 {
 	char after[ID_SIZE + 1] = "";
 	const struct meter_page page = {.node = w->fleet->node, .after = after, .limit = BATCH_MAX};
@@ -155,10 +158,12 @@ static int take_samples(struct writing *w, struct error *err)
 		if (store_meter_list(w->fleet->store, &w->arena, &page, &list, err) < 0)
 			return -1;
 		for (size_t i = 0; i < list.count; i++)
-			add_sample(w, &list.items[i]);
+			add(w, &list.items[i]);
 		if (list.count > 0)
 			memcpy(after, list.items[list.count - 1].id,
 			       strnlen(list.items[list.count - 1].id, ID_SIZE) + 1);
+		if (end && end(w, err) < 0)
+			return -1;
 	} while (list.count == BATCH_MAX);
 	return 0;
 }
@@ -333,27 +338,6 @@ static int write_batch(struct writing *w, struct error *err)
 	return result;
 }
 
-static int write_active(struct writing *w, struct error *err)
-{
-	char after[ID_SIZE + 1] = "";
-	const struct meter_page page = {.node = w->fleet->node, .after = after, .limit = BATCH_MAX};
-	struct meter_list list;
-
-	do {
-		arena_reset(&w->arena);
-		if (store_meter_list(w->fleet->store, &w->arena, &page, &list, err) < 0)
-			return -1;
-		for (size_t i = 0; i < list.count; i++)
-			add_part(w, &list.items[i]);
-		if (list.count > 0)
-			memcpy(after, list.items[list.count - 1].id,
-			       strnlen(list.items[list.count - 1].id, ID_SIZE) + 1);
-		if (write_batch(w, err) < 0)
-			return -1;
-	} while (list.count == BATCH_MAX);
-	return 0;
-}
-
 static void add_storage_row(struct writing *w, struct usage_part *part, struct usage_record *row,
                             const struct usage_piece *piece)
 {
@@ -417,7 +401,8 @@ static int write_usage(struct writing *w, struct error *err)
 {
 	w->now = clock_unix_ms();
 	collect_ended(w);
-	if (write_active(w, err) < 0 || (w->is_whole && write_stored(w, err) < 0))
+	if (each_active(w, add_part, write_batch, err) < 0 ||
+	    (w->is_whole && write_stored(w, err) < 0))
 		return -1;
 	return budgets_refresh(w->fleet, err);
 }
@@ -442,7 +427,7 @@ int meters_write(struct fleet *f, int64_t every_ms, bool is_whole, struct error 
 	int64_t begun;
 	int result = 0;
 
-	if (is_whole && wants_samples(m, every_ms) && take_samples(&w, err) < 0)
+	if (is_whole && wants_samples(m, every_ms) && each_active(&w, add_sample, NULL, err) < 0)
 		return FAIL_CONTEXT(err, "write usage");
 	pthread_mutex_lock(&m->writing);
 	begun = clock_monotonic_ms();
