@@ -152,11 +152,16 @@ static void add_end(struct buf *out, const char *chain)
 	         chain, chain);
 }
 
+/* Whether something that the sandbox sends is refused. */
+static bool refuses_some(const struct host_network *n, const struct own_rules *r)
+{
+	return r->denied.count > 0 || r->denied6.count > 0 || n->is_proxied;
+}
+
 /* Whether the slot has rules in the kernel, and the gateway has its rules. */
 static bool needs_rules(const struct host_network *n, const struct own_rules *r)
 {
-	return r->denied.count > 0 || r->denied6.count > 0 || n->is_proxied ||
-	       sandbox_egress_source(r->ruled->egress) != 0;
+	return refuses_some(n, r) || sandbox_egress_source(r->ruled->egress) != 0;
 }
 
 /* Of a sandbox that a quota cuts off, the gateway answers HTTP with the reason. */
@@ -210,7 +215,6 @@ static void add_refusals(struct buf *out, const struct host_network *n, const st
 		buf_addf(out, "add rule inet atoll egress%u ip6 daddr %s goto refused%u\n", slot,
 		         buf_text(&denied6), slot);
 	}
-
 	if (r->denied.count > 0)
 		buf_addf(out, "add rule inet atoll egress%u ip daddr %s goto refused%u\n", slot,
 		         buf_text(denied), slot);
@@ -235,7 +239,7 @@ static int add_rules(struct buf *out, const struct host_network *n, const struct
 	buf_addf(out, "flush chain inet atoll egress%u\n", slot);
 	if (network_source_rules(out, n, r->ruled, err) < 0)
 		return -1;
-	if (r->denied.count == 0 && r->denied6.count == 0 && !n->is_proxied)
+	if (!refuses_some(n, r))
 		return 0;
 	if (r->denied.count > 0)
 		add_denied(&text, &r->denied);
@@ -341,17 +345,17 @@ void network_egress_cut(const struct host_network *n, uint32_t slot, const char 
 	struct cut_rules cut = {.source = sandbox_egress_source(egress),
 	                        .left_by = left_by,
 	                        .is_watched = sandbox_egress_mode(egress) == EGRESS_WATCH};
+	bool passes_all = cut.is_watched && cut.source == 0 && cut.left_by == 0;
 	struct error err = {0};
 	uint32_t address;
 
-	if (!network_was_used(slot, true) || (cut.is_watched && !sandbox_egress_has_names(egress) &&
-	                                      cut.source == 0 && cut.left_by == 0))
+	if (!network_was_used(slot, true) || (passes_all && !sandbox_egress_has_names(egress)))
 		return;
 	if (cut_flows6(n, slot, egress, &err) < 0)
 		log_warning("what goes on by IPv6 from before a change of rules is not ended",
 		            FAILURE(&err));
 	error_clear(&err);
-	if (cut.is_watched && cut.source == 0 && cut.left_by == 0)
+	if (passes_all)
 		return;
 	if (sandbox_egress_denied(egress, &cut.denied, &err) < 0 ||
 	    network_address(n, slot, &address, &err) < 0 ||

@@ -17,6 +17,7 @@
 #define LISTING_MAX 4096
 #define OPTIONS "/proc/sys/net/ipv6/conf/"
 #define NAME_MAX_SIZE 15
+#define PATH_SIZE 96
 #define FIELDS 10 /* destination, its bits, source, its bits, next hop, metric, …, flags, name */
 #define FIELD_FLAGS 8
 
@@ -74,6 +75,11 @@ bool network_next_uplink6(struct span *rest, struct span *ret_name)
 	return false;
 }
 
+static void force_path(struct span link, char out[PATH_SIZE])
+{
+	(void)snprintf(out, PATH_SIZE, OPTIONS "%.*s/force_forwarding", (int)link.size, link.data);
+}
+
 static bool option_is(const char *path, char value)
 {
 	AUTO(buf_done) struct buf text = BUF(16);
@@ -120,10 +126,9 @@ static bool force_uplinks(struct host_network *n, struct span routes)
 	struct span name;
 
 	while (network_next_uplink6(&routes, &name)) {
-		char path[96];
+		char path[PATH_SIZE];
 
-		(void)snprintf(path, sizeof(path), OPTIONS "%.*s/force_forwarding", (int)name.size,
-		               name.data);
+		force_path(name, path);
 		if (option_is(path, '1') && !was_forced(name))
 			continue;
 		if (!note_forced(n, name) || file_poke(AT_FDCWD, path, "1", &ignored) < 0)
@@ -143,13 +148,12 @@ void network_release_uplinks6(void)
 		return;
 	/* Nothing else in it has quotes: elements = { "eth0", "eth1" }. */
 	for (rest = buf_span(&listing); rest.size > 0; is_name = !is_name) {
-		char path[96];
+		char path[PATH_SIZE];
 
 		(void)span_split(&rest, '"', &name);
 		if (!is_name || name.size > NAME_MAX_SIZE)
 			continue;
-		(void)snprintf(path, sizeof(path), OPTIONS "%.*s/force_forwarding", (int)name.size,
-		               name.data);
+		force_path(name, path);
 		if (file_poke(AT_FDCWD, path, "0", &ignored) < 0 && ignored.sys_errno != ENOENT)
 			log_warning("an interface goes on to forward IPv6", FAILURE(&ignored));
 		error_clear(&ignored);
