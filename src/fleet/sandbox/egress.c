@@ -9,12 +9,12 @@
 #include "fleet/core/operation.h"
 #include "fleet/core/project_cache.h"
 #include "fleet/core/sandboxes.h"
+#include "fleet/core/soon.h"
 #include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/source.h"
 #include "sandbox/egress.h"
 #include "store/projects.h"
 #include "store/sandboxes.h"
-#include "worker/worker.h"
 
 /* Ids and addresses of PROJECT_SOURCES_MAX projects. */
 #define SOURCES_TEXT_MAX (PROJECT_SOURCES_MAX * 128)
@@ -49,6 +49,14 @@ static bool has_rules(struct fleet *f, struct arena *a, const struct sandbox_rec
 	       project_find(f, a, r->project_id, &project, &ignored) < 0 || *project.source_address;
 }
 
+/* The next round tells the rules again: of all sandboxes, or of those that have some. */
+static void want_rules(struct fleet *f, bool of_all)
+{
+	if (of_all)
+		atomic_store(&f->wants_all_rules, true);
+	atomic_store(&f->wants_rules, true);
+}
+
 static void repeat_rules(struct fleet *f, const struct sandbox_record *r, void *context)
 {
 	const bool *is_of_all = context;
@@ -63,9 +71,7 @@ static void repeat_rules(struct fleet *f, const struct sandbox_record *r, void *
 	    err.code == ERROR_NOT_FOUND)
 		return;
 	/* The sandbox may be unfiltered meanwhile. */
-	if (*is_of_all)
-		atomic_store(&f->wants_all_rules, true);
-	atomic_store(&f->wants_rules, true);
+	want_rules(f, *is_of_all);
 	log_warning("rules of a sandbox are told again at the next round", TEXT("sandbox", r->id),
 	            FAILURE(&err));
 }
@@ -80,24 +86,8 @@ void egress_repeat_rules(struct fleet *f)
 	is_of_all = atomic_exchange(&f->wants_all_rules, false);
 	if (fleet_each_sandbox(f, repeat_rules, &is_of_all, &err) == 0)
 		return;
-	if (is_of_all)
-		atomic_store(&f->wants_all_rules, true);
-	atomic_store(&f->wants_rules, true);
+	want_rules(f, is_of_all);
 	log_warning("rules of sandboxes are told again at the next round", FAILURE(&err));
-}
-
-struct source_task {
-	struct worker_task task;
-	struct fleet *fleet;
-};
-
-static void run_source_change(struct worker_task *task)
-{
-	struct source_task *t = CONTAINER_OF(task, struct source_task, task);
-	struct fleet *f = t->fleet;
-
-	free(t);
-	egress_repeat_rules(f);
 }
 
 static void format_sources(struct buf *out, const struct project_list *list)
@@ -124,21 +114,13 @@ void egress_find_sources(struct fleet *f)
 	free(f->sources);
 	f->sources = memory_text(buf_text(&text));
 	project_forget_all(f);
-	atomic_store(&f->wants_all_rules, true);
-	atomic_store(&f->wants_rules, true);
+	want_rules(f, true);
 }
 
-/* If all workers are busy, the next tick does it. */
 void egress_source_changed(struct fleet *f)
 {
-	struct source_task *t = memory_new(sizeof(*t));
-	struct error err = {0};
-
-	atomic_store(&f->wants_all_rules, true);
-	atomic_store(&f->wants_rules, true);
-	*t = (struct source_task){{.lane = WORKER_SLOW, .run = run_source_change}, f};
-	if (worker_submit(f->workers, &t->task, &err) < 0)
-		free(t);
+	want_rules(f, true);
+	fleet_run_soon(f, egress_repeat_rules);
 }
 
 static int check_change(const struct operation *op, const char *egress, struct error *err)

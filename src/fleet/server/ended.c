@@ -6,12 +6,12 @@
 
 #include "base/thread.h"
 #include "fleet/core/cache.h"
+#include "fleet/core/soon.h"
 #include "fleet/lifecycle/moves.h"
 #include "fleet/lifecycle/reconcile.h"
 #include "fleet/sandbox/egress.h"
 #include "fleet/server/fleet.h"
 #include "fleet/volume/browsers.h"
-#include "worker/worker.h"
 
 static struct ended_sandbox *take_ended(struct fleet *f)
 {
@@ -70,31 +70,16 @@ void ended_reconcile(struct fleet *f)
 	}
 }
 
-struct report_task {
-	struct worker_task task;
-	struct fleet *fleet;
-};
-
-static void run_reports(struct worker_task *task)
+static void run_reports(struct fleet *f)
 {
-	struct report_task *t = CONTAINER_OF(task, struct report_task, task);
-	struct fleet *f = t->fleet;
-
-	free(t);
 	ended_reconcile(f);
 	egress_repeat_rules(f);
 }
 
-/* The provider's thread must not call back into it: a worker handles the report or, if all are
- * busy, the next tick. */
-static void queue_reports(struct fleet *fleet)
+/* The provider's thread must not call back into it. */
+static void queue_reports(struct fleet *f)
 {
-	struct report_task *t = memory_new(sizeof(*t));
-	struct error err = {0};
-
-	*t = (struct report_task){{.lane = WORKER_SLOW, .run = run_reports}, fleet};
-	if (worker_submit(fleet->workers, &t->task, &err) < 0)
-		free(t);
+	fleet_run_soon(f, run_reports);
 }
 
 void fleet_on_reconnected(struct fleet *fleet)
