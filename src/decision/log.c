@@ -40,9 +40,7 @@ struct decision_counter {
 struct decision_log {
 	struct store *store;
 	int reports_fd, packets_fd, close_fd;
-	struct egress_range allow[NETWORK_ALLOW_MAX];
-	struct egress_range6 allow6[NETWORK_ALLOW_MAX];
-	unsigned allow_count, allow6_count;
+	struct egress_opened opened;
 	int64_t sandbox_rows_max;
 	bool has_proxy;
 	atomic_bool is_for_all;
@@ -59,27 +57,16 @@ struct decision_log {
 	struct map counters; /* id of a sandbox -> struct decision_counter; of the thread */
 };
 
-static bool is_refused6(const struct decision_log *log, const struct address6 *address)
-{
-	for (unsigned i = 0; i < log->allow6_count; i++)
-		if (egress_range6_has(&log->allow6[i], address))
-			return false;
-	return egress_is_refused6(address);
-}
-
 /* Rules of the sandbox let it pass, but the rules for all sandboxes do not. */
 static bool is_refused_for_all(const struct decision_log *log, const struct network_decision *d)
 {
 	if (d->verdict != DECISION_ALLOWED)
 		return false;
 	if (address6_is_set(&d->address6))
-		return is_refused6(log, &d->address6);
-	if (d->port == NAMESERVER_PORT || !egress_is_refused(d->address))
-		return false;
-	for (unsigned i = 0; i < log->allow_count; i++)
-		if (egress_range_has(&log->allow[i], d->address))
-			return false;
-	return true;
+		return egress_is_refused6(&d->address6) &&
+		       !egress_opened_has6(&log->opened, &d->address6);
+	return d->port != NAMESERVER_PORT && egress_is_refused(d->address) &&
+	       !egress_opened_has(&log->opened, d->address);
 }
 
 static void add_decision(struct decision_log *log, const struct network_decision *d)
@@ -310,13 +297,9 @@ static void read_allow(struct decision_log *log, const char *text)
 {
 	struct span rest = span_of(text), part;
 
-	while (rest.size > 0 && log->allow_count + log->allow6_count < NETWORK_ALLOW_MAX) {
+	while (rest.size > 0 && !egress_opened_is_full(&log->opened)) {
 		(void)span_split(&rest, ',', &part);
-		part = span_trim(part);
-		if (egress_range_parse(part, &log->allow[log->allow_count]))
-			log->allow_count++;
-		else if (egress_range6_parse(part, &log->allow6[log->allow6_count]))
-			log->allow6_count++;
+		(void)egress_opened_add(&log->opened, span_trim(part));
 	}
 }
 

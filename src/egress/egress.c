@@ -135,17 +135,11 @@ static int read_ranges(struct gateway *g, const struct egress_options *o, struct
 	if (o->subnet6 && !egress_range6_parse(span_of(o->subnet6), &g->subnet6))
 		return FAIL(err, ERROR_INVALID, "'%s' is no range of addresses", o->subnet6);
 	while (rest.size > 0) {
-		struct egress_range range;
-
 		(void)span_split(&rest, ',', &part);
-		part = span_trim(part);
-		if (g->allow_count + g->allow6_count == NETWORK_ALLOW_MAX)
+		if (egress_opened_is_full(&g->opened))
 			return FAIL(err, ERROR_LIMIT, "more than %d allowed ranges",
 			            NETWORK_ALLOW_MAX);
-		if (egress_range_parse(part, &range))
-			g->allow[g->allow_count++] = range;
-		else if (egress_range6_parse(part, &g->allow6[g->allow6_count]))
-			g->allow6_count++;
+		(void)egress_opened_add(&g->opened, span_trim(part));
 	}
 	return 0;
 }

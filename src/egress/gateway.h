@@ -36,10 +36,9 @@ struct gateway {
 	int routes_fd;  /* route.h */
 	struct loop_watch *http_watch, *tls_watch;
 	struct loop_timer pause; /* before accepting again */
-	struct egress_range subnet, allow[NETWORK_ALLOW_MAX];
-	unsigned allow_count;
-	struct egress_range6 subnet6, allow6[NETWORK_ALLOW_MAX];
-	unsigned allow6_count;
+	struct egress_range subnet;
+	struct egress_range6 subnet6;
+	struct egress_opened opened;
 	struct list connections;
 	unsigned connection_count;
 	struct map guests; /* by name */

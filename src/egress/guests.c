@@ -158,26 +158,18 @@ bool rules_leave_address(const struct gateway *g, const struct guest *guest,
 /* The same rules as in broker/network/firewall.c for the sandboxes' own packets. */
 bool gateway_may_reach(const struct gateway *g, uint32_t address)
 {
-	bool is_given_back = false;
-
 	if (address >> 24 == LOOPBACK_NET || address >> 24 == THIS_NET ||
 	    egress_range_has(&g->subnet, address))
 		return false;
-	for (unsigned i = 0; i < g->allow_count; i++)
-		is_given_back = is_given_back || egress_range_has(&g->allow[i], address);
 	/* A proxy may reach what this host has no route to. */
-	return (is_given_back || !egress_is_refused(address)) &&
+	return (egress_opened_has(&g->opened, address) || !egress_is_refused(address)) &&
 	       route_leads_out(g->routes_fd, address, g->proxy.port != 0);
 }
 
 bool gateway_may_reach6(const struct gateway *g, const struct address6 *address)
 {
-	bool is_given_back = false;
-
-	for (unsigned i = 0; i < g->allow6_count; i++)
-		is_given_back = is_given_back || egress_range6_has(&g->allow6[i], address);
 	return g->resolver.has_ipv6 && !egress_range6_has(&g->subnet6, address) &&
-	       (is_given_back || !egress_is_refused6(address)) &&
+	       (egress_opened_has6(&g->opened, address) || !egress_is_refused6(address)) &&
 	       route_leads_out6(g->routes_fd, address);
 }
 

@@ -2,6 +2,7 @@
 #include "sandbox/egress_ipv6.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -171,6 +172,39 @@ bool egress_range6_may_open(const struct egress_range6 *range)
 	return is_inside(range, &private) ||
 	       (is_inside(range, &global) && !ranges_overlap(range, &teredo) &&
 	        !ranges_overlap(range, &sixtofour));
+}
+
+bool egress_opened_is_full(const struct egress_opened *o)
+{
+	return o->count + o->count6 == NETWORK_ALLOW_MAX;
+}
+
+bool egress_opened_add(struct egress_opened *o, struct span text)
+{
+	assert(!egress_opened_is_full(o));
+	if (egress_range_parse(text, &o->items[o->count]))
+		o->count++;
+	else if (egress_range6_parse(text, &o->items6[o->count6]))
+		o->count6++;
+	else
+		return false;
+	return true;
+}
+
+bool egress_opened_has(const struct egress_opened *o, uint32_t address)
+{
+	for (unsigned i = 0; i < o->count; i++)
+		if (egress_range_has(&o->items[i], address))
+			return true;
+	return false;
+}
+
+bool egress_opened_has6(const struct egress_opened *o, const struct address6 *address)
+{
+	for (unsigned i = 0; i < o->count6; i++)
+		if (egress_range6_has(&o->items6[i], address))
+			return true;
+	return false;
 }
 
 static int compare_ranges(const void *a, const void *b)

@@ -42,6 +42,17 @@ struct span sandbox_egress_rule_of_address6(const char *text, const struct addre
  * egress_refused_range6 numbers the ranges from 0 and returns false after the last. */
 bool egress_is_refused6(const struct address6 *address);
 bool egress_refused_range6(size_t number, struct egress_range6 *ret);
+/* Ranges of the option network_allow, of both families. */
+struct egress_opened {
+	struct egress_range items[NETWORK_ALLOW_MAX];
+	struct egress_range6 items6[NETWORK_ALLOW_MAX];
+	unsigned count, count6;
+};
+bool egress_opened_is_full(const struct egress_opened *o);
+/* Adds one range to a list that is not full; false: the text is no range. */
+bool egress_opened_add(struct egress_opened *o, struct span text);
+bool egress_opened_has(const struct egress_opened *o, uint32_t address);
+bool egress_opened_has6(const struct egress_opened *o, const struct address6 *address);
 /* Whether the option network_allow may open the range: in fc00::/7, or in 2000::/3 without 6to4 and
  * Teredo. Other ranges belong to one link or one host, or lead to IPv4 addresses, whose own rules
  * would be passed by. */
