@@ -17,7 +17,6 @@
 #define DECRYPTED '!'
 #define MODE '~'
 #define SOURCE '@'
-#define CUT '^'
 
 const char *const egress_modes[] = {
         [EGRESS_ENFORCE] = "enforce",
@@ -251,7 +250,7 @@ int sandbox_egress_format(struct arena *a, const struct sandbox_egress *lists, c
 
 enum egress_mode sandbox_egress_mode(const char *text)
 {
-	const char *word = text && *text != CUT ? strrchr(text, MODE) : NULL;
+	const char *word = text && *text != SANDBOX_EGRESS_CUT ? strrchr(text, MODE) : NULL;
 
 	for (unsigned i = 0; word && i < EGRESS_MODE_COUNT; i++)
 		if (strcmp(word + 1, egress_modes[i]) == 0)
@@ -285,8 +284,8 @@ static int next_entry(struct span *rest, bool *ret_is_denied, struct span *ret, 
 		if (rest->size == 0)
 			return 0;
 		(void)span_split(rest, ' ', ret);
-	} while (ret->size > 1 &&
-	         (ret->data[0] == DECRYPTED || ret->data[0] == SOURCE || ret->data[0] == CUT));
+	} while (ret->size > 1 && (ret->data[0] == DECRYPTED || ret->data[0] == SOURCE ||
+	                           ret->data[0] == SANDBOX_EGRESS_CUT));
 	/* The mode is the last word. */
 	if (ret->size > 1 && ret->data[0] == MODE && rest->size == 0)
 		return 0;
@@ -440,7 +439,7 @@ int sandbox_egress_denied(const char *text, struct egress_ranges *ret, struct er
 	bool is_denied;
 	int got;
 
-	if (*text == CUT && !egress_cut_is_valid(sandbox_egress_cut(text)))
+	if (*text == SANDBOX_EGRESS_CUT && !egress_cut_is_valid(sandbox_egress_cut(text)))
 		return FAIL(err, ERROR_INVALID, "the rules begin with an unknown reason of a cut");
 	while ((got = next_entry(&rest, &is_denied, &item, err)) > 0) {
 		struct egress_ranges *list = &lists[is_denied];
@@ -457,7 +456,7 @@ int sandbox_egress_denied(const char *text, struct egress_ranges *ret, struct er
 	merge_ranges(&lists[0]);
 	merge_ranges(&lists[1]);
 	subtract_ranges(&lists[1], &lists[0], ret);
-	if (*text == CUT) {
+	if (*text == SANDBOX_EGRESS_CUT) {
 		ret->count = 0;
 		add_range(ret, 0, UINT32_MAX);
 	}

@@ -34,9 +34,9 @@
 #define SANDBOX_EGRESS_DECRYPTED_MAX 128 /* marks */
 #define SANDBOX_EGRESS_ALLOW_MAX (SANDBOX_EGRESS_MAX + SANDBOX_EGRESS_NAMES_MAX)
 #define SANDBOX_HOST_NAME_MAX 253 /* bytes, "*." included */
-#define SANDBOX_EGRESS_CUT_MAX                                                                     \
-	100                        /* bytes of a reason; with an id, a prefix in the kernel's log  \
-	                            */
+#define SANDBOX_EGRESS_CUT '^'    /* before the reason of a cut */
+/* Bytes of a reason; with the id of a sandbox it is a prefix in the kernel's log. */
+#define SANDBOX_EGRESS_CUT_MAX 100
 #define SANDBOX_EGRESS_PLAIN ":80" /* the end of a mark for HTTP without TLS */
 /* Bytes of the text with the longest possible entries. */
 #define SANDBOX_EGRESS_TEXT_MAX                                                                    \

@@ -8,7 +8,6 @@
 #include "sandbox/egress.h"
 #include "sandbox/quota.h"
 
-#define CUT '^'
 #define SEPARATOR '/'
 
 struct cut_parts {
@@ -92,15 +91,15 @@ const char *sandbox_egress_under(struct arena *a, const char *text, const char *
 {
 	if (!cut || !*cut)
 		return text;
-	return *text ? arena_format(a, "%c%s %s", CUT, cut, text)
-	             : arena_format(a, "%c%s", CUT, cut);
+	return *text ? arena_format(a, "%c%s %s", SANDBOX_EGRESS_CUT, cut, text)
+	             : arena_format(a, "%c%s", SANDBOX_EGRESS_CUT, cut);
 }
 
 struct span sandbox_egress_cut(const char *text)
 {
 	struct span rest = span_of(text ? text : ""), word;
 
-	if (rest.size == 0 || rest.data[0] != CUT)
+	if (rest.size == 0 || rest.data[0] != SANDBOX_EGRESS_CUT)
 		return (struct span){NULL, 0};
 	(void)span_split(&rest, ' ', &word);
 	span_skip(&word, 1);
