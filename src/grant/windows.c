@@ -2,7 +2,7 @@
 /* The thread that ends terminal windows with values of credentials whose consent has ended.
  *
  * A round asks all sandboxes that answered before, with a short deadline, and then a few of the
- * silent ones with a longer one. So many hostile sandboxes delay the others by seconds. */
+ * silent ones with a longer one. Many hostile sandboxes delay the others by seconds at most. */
 #include <string.h>
 #include <sys/prctl.h>
 
@@ -13,9 +13,8 @@
 #include "grant/window_visit.h"
 #include "store/secret_windows.h"
 
-#define QUICK_ALL_MS                                                                               \
-	3000 /* for all short deadlines of a round, as far as each has QUICK_MIN_MS                \
-	      */
+/* For all short deadlines of a round, as far as each has QUICK_MIN_MS. */
+#define QUICK_ALL_MS 3000
 #define QUICK_MIN_MS 20
 #define QUICK_MAX_MS 500
 #define SILENT_MS 1000 /* for a silent sandbox */
