@@ -218,10 +218,13 @@ def test_uploads_past_the_limit_of_a_key_wait_or_are_told_so(private_server):
         assert statuses.count(429) <= 16 and statuses.count(429) > 0, statuses
 
 
+DELETES = 400  # so many wait long enough that a look at the metrics finds them
+
+
 def test_deletes_of_one_project_do_not_delay_a_create_of_another(server, loud, quiet):
-    made = [loud.api.create(internet=False)["id"] for _ in range(150)]
+    made = [loud.api.create(internet=False)["id"] for _ in range(DELETES)]
     quiet.api.remove(quiet.api.create(internet=False)["id"])
-    deletes = threading.Thread(target=all_at_once, args=(150, lambda i: loud.open().raw("DELETE", f"{PATH}/{made[i]}").status))
+    deletes = threading.Thread(target=all_at_once, args=(DELETES, lambda i: loud.open().raw("DELETE", f"{PATH}/{made[i]}").status))
     start = time.monotonic()
     deletes.start()
     atoll.wait_for(lambda: metric(server, 'atoll_workers{lane="slow",state="waiting"}') > 40, 10, "deletes that wait")
