@@ -258,6 +258,22 @@ int store_approval_decide(struct store *s, const struct approval_decision *decis
 	return store_change(s, run_decision, decision, err);
 }
 
+int store_approval_use(struct store *s, const struct approval_record *r, struct error *err)
+{
+	const struct approval_decision use = {
+	        .project_id = r->project_id,
+	        .id = r->id,
+	        .from = APPROVAL_APPROVED,
+	        .to = APPROVAL_USED,
+	        .note = r->note,
+	        .decided_by = r->decided_by,
+	        .now = clock_unix_ms(),
+	        .expires_at = r->expires_at,
+	};
+
+	return store_approval_decide(s, &use, err);
+}
+
 static int run_expiry(struct store_connection *c, void *context, struct error *err)
 {
 	const struct record_lookup *lookup = context;

@@ -75,6 +75,9 @@ struct approval_decision {
 /* ERROR_CONFLICT when the state is not `from`, or the row has expired. */
 MUST_CHECK int store_approval_decide(struct store *s, const struct approval_decision *decision,
                                      struct error *err);
+/* Moves an approved row to used; errors as above. */
+MUST_CHECK int store_approval_use(struct store *s, const struct approval_record *r,
+                                  struct error *err);
 /* A request that the rules of a sandbox allow a host: an approval of the tool ACCESS_TOOL, whose
  * use is to add the host to the rules. A sandbox has one for each host, for all callers. */
 #define ACCESS_TOOL "request_access"

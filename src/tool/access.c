@@ -139,23 +139,6 @@ static int access_check(const struct tool_call *call, const void *input, struct 
 	return sandbox_egress_add(call->arena, call->sandbox->egress, in->host, &ignored, err);
 }
 
-static int use_request(const struct access_context *c, const struct approval_record *r,
-                       struct error *err)
-{
-	const struct approval_decision decision = {
-	        .project_id = r->project_id,
-	        .id = r->id,
-	        .from = APPROVAL_APPROVED,
-	        .to = APPROVAL_USED,
-	        .note = r->note,
-	        .decided_by = r->decided_by,
-	        .now = clock_unix_ms(),
-	        .expires_at = r->expires_at,
-	};
-
-	return store_approval_decide(c->store, &decision, err);
-}
-
 int access_apply(const struct access_context *c, struct approval_record *r, struct error *err)
 {
 	const struct fleet_ref ref = {r->project_id, r->sandbox_id};
@@ -169,7 +152,7 @@ int access_apply(const struct access_context *c, struct approval_record *r, stru
 		return -1;
 	fault_point("api", "access-allowed");
 	/* Another call may have done the same meanwhile. */
-	if (use_request(c, r, err) < 0 && err->code != ERROR_CONFLICT)
+	if (store_approval_use(c->store, r, err) < 0 && err->code != ERROR_CONFLICT)
 		return -1;
 	error_clear(err);
 	return store_approval_find(c->store, c->arena, r->project_id, r->id, r, err);

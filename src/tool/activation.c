@@ -79,23 +79,6 @@ static int find_requested(const struct activation_context *c, const struct appro
 	            "credential '%s' was changed since; it has to be asked for again", ret->name);
 }
 
-static int move_approval(const struct activation_context *c, const struct approval_record *r,
-                         struct error *err)
-{
-	const struct approval_decision used = {
-	        .project_id = r->project_id,
-	        .id = r->id,
-	        .from = APPROVAL_APPROVED,
-	        .to = APPROVAL_USED,
-	        .note = r->note,
-	        .decided_by = r->decided_by,
-	        .now = clock_unix_ms(),
-	        .expires_at = r->expires_at,
-	};
-
-	return store_approval_decide(c->store, &used, err);
-}
-
 /* Writes the consent of an approved request. Another call may do the same meanwhile: the one that
  * moves the approval writes it. */
 static int apply_request(const struct activation_context *c, struct approval_record *r,
@@ -120,7 +103,7 @@ static int apply_request(const struct activation_context *c, struct approval_rec
 	        .created_at = now,
 	};
 
-	if (move_approval(c, r, err) < 0) {
+	if (store_approval_use(c->store, r, err) < 0) {
 		if (err->code != ERROR_CONFLICT)
 			return -1;
 		error_clear(err);

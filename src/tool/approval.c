@@ -97,23 +97,6 @@ static int find_or_insert_approval(const struct tool_call *call, struct approval
 	return store_approval_insert(call->store, r, PENDING_MAX, err);
 }
 
-static int use_approval(const struct tool_call *call, const struct approval_record *r,
-                        struct error *err)
-{
-	const struct approval_decision decision = {
-	        .project_id = r->project_id,
-	        .id = r->id,
-	        .from = APPROVAL_APPROVED,
-	        .to = APPROVAL_USED,
-	        .note = r->note,
-	        .decided_by = r->decided_by,
-	        .now = clock_unix_ms(),
-	        .expires_at = r->expires_at,
-	};
-
-	return store_approval_decide(call->store, &decision, err);
-}
-
 static void sleep_poll_interval(void)
 {
 	const struct timespec moment = {.tv_nsec = LOOK_MS * 1000000L};
@@ -154,7 +137,7 @@ int tool_await_approval(const struct tool *tool, const struct tool_call *call, s
 		        span_of(arena_format(call->arena, "waiting for approval %s", r.id)));
 	for (;;) {
 		if (r.state == APPROVAL_APPROVED)
-			return use_approval(call, &r, err);
+			return store_approval_use(call->store, &r, err);
 		if (r.state == APPROVAL_REFUSED)
 			return fail_refused(&r, err);
 		if (r.state == APPROVAL_USED || r.expires_at <= clock_unix_ms())
