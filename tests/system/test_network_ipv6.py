@@ -3,7 +3,9 @@
 
 import contextlib
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -218,6 +220,30 @@ def test_the_option_turns_it_off_for_sandboxes_that_run(server, there):
             del server.flags[-2:]
             api = server.start().api()
         assert far6.reached(api, sandbox, far6.FIRST) == {far6.FIRST: far6.OPEN}
+
+
+def test_what_dead_sandboxes_have_begun_comes_to_no_other(there):
+    """Nobody ended it: no server ran when the sandbox died, or its server has IPv6 no more."""
+    with far6.running() as (_, server):
+        api = server.api()
+        box = api.create(internet=True)["id"]
+        own = far6.own_address(api, box)
+        process = api.post(f"{PATH}/{box}/exec", {"cmd": "/usr/bin/python3", "args": ["-c", TALK, far6.FIRST], "background": True})["process"]
+        atoll.wait_for(lambda: "hears" in api.raw("GET", f"{PATH}/{box}/logs?process={process}").body.decode(), 15, "what is under way")
+        first = atoll.first_process(far6.FIRST)
+        server.stop()
+        os.kill(first, signal.SIGKILL)
+        atoll.wait_for(lambda: atoll.is_dead(first), 15, "its end")
+        assert far6.flows_of(own) >= 2
+        api = server.start().api()
+        atoll.wait_for(lambda: far6.flows_of(own) == 0, 15, "the end of what it has begun")
+        with api.sandbox(internet=True) as living:
+            own = far6.own_address(api, living)
+            assert far6.reached(api, living, far6.FIRST) == {far6.FIRST: far6.OPEN} and far6.flows_of(own) > 0
+            server.stop()
+            server.flags += ["--network-ipv6", "off"]
+            api = server.start().api()
+            atoll.wait_for(lambda: far6.flows_of(own) == 0, 15, "the end of what is under way")
 
 
 def test_network_allow_opens_private_ranges_and_nothing_that_leads_to_ipv4():

@@ -117,12 +117,27 @@ static bool is_left_over(const void *context, const struct flow *flow)
 	       (!network_egress_is_set(b->host.network, slot) && network_flow_is_led(flow));
 }
 
+/* Also those of sandboxes that have lost IPv6: all that they send is refused. */
+static bool is_left_over6(const void *context, const struct flow *flow)
+{
+	const struct broker *b = context;
+	uint32_t slot;
+
+	return network_slot_of6(b->host.network, &flow->from6, &slot) &&
+	       slots_is_ours(&b->slots, slot) &&
+	       (!slots_is_used(&b->slots, slot) || !b->host.network->ipv6);
+}
+
 /* Deletes flows of sandboxes of earlier brokers. */
 static void sweep_flows(const struct broker *b)
 {
+	const struct host_network *n = b->host.network;
 	struct error err = {0};
 
-	if (b->host.network->usable && network_flows_forget(0, is_left_over, b, &err) < 0)
+	if (!n->usable)
+		return;
+	if (network_flows_forget(0, is_left_over, b, &err) < 0 ||
+	    (n->has_ipv6 && network_flows_forget6(NULL, is_left_over6, b, &err) < 0))
 		log_warning("what dead sandboxes have begun may come to others, going on",
 		            FAILURE(&err));
 }
