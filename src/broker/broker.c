@@ -15,6 +15,8 @@
 #include "broker/host/options.h"
 #include "broker/layers/shared.h"
 #include "broker/network/firewall.h"
+#include "broker/network/forced6.h"
+#include "broker/network/network.h"
 #include "broker/server/broker_lock.h"
 #include "broker/server/images.h"
 #include "broker/server/state.h"
@@ -72,9 +74,24 @@ static int open_signals(struct broker *b, struct error *err)
 /* The last broker on the host removes what all share, unless sandboxes live on. */
 static void remove_shared_parts(struct broker *b)
 {
-	if (broker_lock_is_last(b->lock_fd) && cgroup_remove_ours(b->host.cgroups) &&
-	    b->host.network->usable)
+	if (!broker_lock_is_last(b->lock_fd) || !cgroup_remove_ours(b->host.cgroups))
+		return;
+	/* Before the table goes: its rule keeps the interfaces from forwarding for others. */
+	network_forced6_release(b->host.network);
+	if (b->host.network->usable)
 		network_forget();
+}
+
+/* Interfaces that an earlier broker has let forward need not do so for sandboxes without IPv6. */
+static void release_idle_uplinks(struct broker *b)
+{
+	struct host_network *n = b->host.network;
+
+	if (n->ipv6 || n->forced6_count == 0)
+		return;
+	if (broker_lock_is_last(b->lock_fd))
+		network_forced6_release(n);
+	broker_lock_share(b->lock_fd);
 }
 
 static int start_broker(struct broker *b, const struct broker_options *options, struct error *err)
@@ -98,6 +115,7 @@ static int start_broker(struct broker *b, const struct broker_options *options, 
 		return -1;
 	if (slots_open(&b->slots, CHUNKS_FOLDER, b->host.data_path, err) < 0)
 		return -1;
+	release_idle_uplinks(b);
 	guard_open(b);
 	if (layer_stacks_adopt(&b->stacks, err) < 0 || sandboxes_adopt(&b->sandboxes, err) < 0)
 		return -1;

@@ -36,9 +36,9 @@ ROUNDS = 2 if atoll.IS_SLOW else 1
 SNAPSHOTS = "/api/sandbox/snapshots"
 # Those of volumes are in test_volumes.py, of pools in test_pools.py, of backups in test_backups.py,
 # of chains that get shorter in system/test_flatten.py, of deletes that are kept in system/test_undo.py, of rules of the network in test_network_rules.py,
-# of the provider "host" in test_host_provider.py, of probes in test_operator.py.
+# of the provider "host" in test_host_provider.py, of probes in test_operator.py, of uplinks of IPv6 in test_uplinks.py.
 BROKER_STEPS = [(program, step) for program, step in broker_steps()
-                if not step.startswith(("volume-", "pool-", "backup-", "flatten-", "egress", "host-", "probe-", "starting", "trash-entry", "trash-moved", "trash-back"))]
+                if not step.startswith(("volume-", "pool-", "backup-", "flatten-", "egress", "host-", "probe-", "starting", "uplink-", "trash-entry", "trash-moved", "trash-back"))]
 # One step comes only with a template that has an entrypoint: it has a test of its own, as those of projects have.
 ENTRYPOINT_STEP = "create-entrypoint"
 API_STEPS = [step for step in named_steps("fleet", r'fault_point\("api", ') if step != ENTRYPOINT_STEP

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "broker/network/forced6.h"
 #include "broker/network/network.h"
 #include "broker/network/source.h"
 #include "broker/network/uplink6.h"
@@ -95,10 +96,7 @@ static const char declarations6[] =
         "add set inet atoll sandboxes6 { type ipv6_addr; flags interval; }\n"
         "add set inet atoll refused6 { type ipv6_addr; flags interval; }\n"
         "add map inet atoll chunks6 { type ipv6_addr : verdict; flags interval; }\n"
-        "add set inet atoll forced6 { type ifname; }\n"
         "add chain inet atoll after6 { type nat hook postrouting priority 100; }\n"
-        "add chain inet atoll forward6 { type filter hook forward priority -1; }\n"
-        "flush chain inet atoll forward6\n"
         "flush chain inet atoll from_sandbox6\n"
         "flush chain inet atoll after6\n"
         "flush set inet atoll refused6\n";
@@ -117,9 +115,6 @@ static const char rules6[] =
         "add rule inet atoll from_sandbox6 ip6 daddr @refused6 reject with icmpv6 type "
         "admin-prohibited\n"
         "add rule inet atoll from_sandbox6 accept\n"
-        /* An uplink that forwards for sandboxes does not for others. */
-        "add rule inet atoll forward6 iifname @forced6 oifname != \"atoll*\" meta nfproto ipv6 "
-        "drop\n"
         "add rule inet atoll after6 ip6 saddr @sandboxes6 oifname != \"atoll*\" masquerade\n";
 
 void network_add_address(struct buf *out, uint32_t address)
@@ -244,8 +239,6 @@ static void add_ipv6(struct buf *out, const struct host_network *n, uint32_t fir
 	buf_add_text(out, declarations6);
 	add_refused6(out);
 	buf_add_text(out, rules6);
-	for (unsigned i = 0; i < n->forced6_count; i++)
-		buf_addf(out, "add element inet atoll forced6 { \"%s\" }\n", n->forced6[i]);
 	add_chunk6(out, n, first_slot, count);
 }
 
@@ -270,6 +263,7 @@ void network_rules(struct buf *out, const struct host_network *n, uint32_t first
 	buf_add_text(out, rules);
 	network_source_frame(out);
 	add_chunk(out, n, first_slot, count);
+	network_forced6_rules(out, n);
 	add_ipv6(out, n, first_slot, count);
 }
 
@@ -389,7 +383,6 @@ void network_forget(void)
 {
 	struct error ignored = {0};
 
-	network_release_uplinks6();
 	(void)!network_nft(SPAN("delete table inet atoll\n"), NULL, &ignored);
 }
 

@@ -46,7 +46,7 @@ struct host_network {
 	/* All that sandboxes send leaves through the gateway for names, which has an upstream
 	 * proxy: nothing is forwarded. */
 	bool is_proxied;
-	/* Interfaces that forward IPv6 because this server says so: for sandboxes alone. */
+	/* Interfaces that forward IPv6 because servers on this host say so (forced6.h). */
 	char forced6[NETWORK_FORCED_MAX][NETWORK_LINK_SIZE];
 	unsigned forced6_count;
 	bool has_ipv6;    /* the host's kernel */

@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "broker/network/uplink6.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/ipv6_route.h>
 #include <linux/route.h>
-#include <stdio.h>
-#include <string.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/log.h"
-#include "broker/network/firewall.h"
+#include "broker/network/forced6.h"
 #include "broker/network/network.h"
 
 #define ROUTES_MAX ((size_t)4 << 20)
-#define LISTING_MAX 4096
-#define OPTIONS "/proc/sys/net/ipv6/conf/"
 #define NAME_MAX_SIZE 15
 #define PATH_SIZE 96
 #define FIELDS 10 /* destination, its bits, source, its bits, next hop, metric, …, flags, name */
@@ -75,93 +71,23 @@ bool network_next_uplink6(struct span *rest, struct span *ret_name)
 	return false;
 }
 
-static void force_path(struct span link, char out[PATH_SIZE])
+bool network_option6_is(const char *name, char value)
 {
-	(void)snprintf(out, PATH_SIZE, OPTIONS "%.*s/force_forwarding", (int)link.size, link.data);
-}
-
-static bool option_is(const char *path, char value)
-{
-	AUTO(buf_done) struct buf text = BUF(16);
+	AUTO(buf_done) struct buf path = BUF(PATH_SIZE), text = BUF(16);
 	struct error ignored = {0};
 
-	return file_read(AT_FDCWD, path, &text, &ignored) == 0 && text.size > 0 &&
+	buf_addf(&path, NETWORK_OPTIONS6 "%s", name);
+	return file_read(AT_FDCWD, buf_text(&path), &text, &ignored) == 0 && text.size > 0 &&
 	       text.data[0] == value;
 }
 
 bool network_links_get_ipv6(void)
 {
-	return option_is(OPTIONS "default/disable_ipv6", '0');
-}
-
-/* Whether a server on this host has let the interface forward: the nft table remembers it. What
- * forwarded before forwards for others, too, and stays as it is. */
-static bool was_forced(struct span name)
-{
-	AUTO(buf_done) struct buf script = BUF(256), listing = BUF(LISTING_MAX), quoted = BUF(64);
-	struct error ignored = {0};
-
-	buf_addf(&quoted, "\"%.*s\"", (int)name.size, name.data);
-	buf_add_text(&script, "add table inet atoll\nadd set inet atoll forced6 { type ifname; }\n"
-	                      "list set inet atoll forced6\n");
-	return network_nft(buf_span(&script), &listing, &ignored) == 0 &&
-	       strstr(buf_text(&listing), buf_text(&quoted));
-}
-
-static bool note_forced(struct host_network *n, struct span name)
-{
-	for (unsigned i = 0; i < n->forced6_count; i++)
-		if (span_equals_text(name, n->forced6[i]))
-			return true;
-	if (n->forced6_count == NETWORK_FORCED_MAX)
-		return false;
-	(void)snprintf(n->forced6[n->forced6_count++], NETWORK_LINK_SIZE, "%.*s", (int)name.size,
-	               name.data);
-	return true;
-}
-
-static bool force_uplinks(struct host_network *n, struct span routes)
-{
-	struct error ignored = {0};
-	struct span name;
-
-	while (network_next_uplink6(&routes, &name)) {
-		char path[PATH_SIZE];
-
-		force_path(name, path);
-		if (option_is(path, '1') && !was_forced(name))
-			continue;
-		if (!note_forced(n, name) || file_poke(AT_FDCWD, path, "1", &ignored) < 0)
-			return false;
-	}
-	return true;
-}
-
-void network_release_uplinks6(void)
-{
-	AUTO(buf_done) struct buf listing = BUF(LISTING_MAX);
-	struct error ignored = {0};
-	struct span rest, name;
-	bool is_name = false;
-
-	if (network_nft(SPAN("list set inet atoll forced6\n"), &listing, &ignored) < 0)
-		return;
-	/* Nothing else in it has quotes: elements = { "eth0", "eth1" }. */
-	for (rest = buf_span(&listing); rest.size > 0; is_name = !is_name) {
-		char path[PATH_SIZE];
-
-		(void)span_split(&rest, '"', &name);
-		if (!is_name || name.size > NAME_MAX_SIZE)
-			continue;
-		force_path(name, path);
-		if (file_poke(AT_FDCWD, path, "0", &ignored) < 0 && ignored.sys_errno != ENOENT)
-			log_warning("an interface goes on to forward IPv6", FAILURE(&ignored));
-		error_clear(&ignored);
-	}
+	return network_option6_is("default/disable_ipv6", '0');
 }
 
 /* Why sandboxes have no IPv6, or NULL. */
-static const char *find_obstacle(struct host_network *n)
+static const char *find_obstacle(struct host_network *n, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(ROUTES_MAX);
 	struct error ignored = {0};
@@ -178,23 +104,33 @@ static const char *find_obstacle(struct host_network *n)
 		return "the host has no default route of IPv6";
 	if (!network_links_get_ipv6())
 		return "interfaces get none: net.ipv6.conf.default.disable_ipv6";
-	n->forces_ipv6 = !option_is(OPTIONS "all/forwarding", '1');
-	if (n->forces_ipv6 && !force_uplinks(n, buf_span(&text)))
+	if (network_option6_is("all/forwarding", '1'))
+		return NULL;
+	if (access(NETWORK_OPTIONS6 "all/force_forwarding", F_OK) < 0)
 		return "the host does not forward IPv6, and its kernel cannot for single "
 		       "interfaces: docs/operate/network.md";
-	return NULL;
+	n->forces_ipv6 = network_forced6_set(n, buf_span(&text), err) == 0;
+	return n->forces_ipv6 ? NULL : "the host cannot forward for sandboxes alone";
 }
 
 void network_prepare_ipv6(struct host_network *n)
 {
+	struct error err = {0};
 	const char *obstacle;
 
 	n->ipv6 = n->forces_ipv6 = false;
+	/* Also without IPv6 of its own the server guards what another one has forced. */
+	network_forced6_find(n);
 	if (!n->usable)
 		return;
-	obstacle = find_obstacle(n);
+	obstacle = find_obstacle(n, &err);
 	n->ipv6 = !obstacle;
-	if (obstacle)
+	/* A router forwards by itself, and not for sandboxes alone. */
+	if (n->forced6_count > 0 && network_option6_is("all/forwarding", '1'))
+		network_forced6_release(n);
+	if (obstacle && err.code != ERROR_NONE)
+		log_warning("sandboxes have no IPv6", TEXT("because", obstacle), FAILURE(&err));
+	else if (obstacle)
 		log_info("sandboxes have no IPv6", TEXT("because", obstacle));
 	else
 		log_info("sandboxes have IPv6",

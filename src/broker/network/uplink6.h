@@ -6,17 +6,18 @@
 
 #include "base/bytes.h"
 
+#define NETWORK_OPTIONS6 "/proc/sys/net/ipv6/conf/"
+
 struct host_network;
 
 /* Sets n->ipv6 and n->forces_ipv6: whether the host has a default route of IPv6 and forwards, or
  * has a kernel (6.17 or later) that forwards for single interfaces. That is turned on for the
- * interfaces with a default route, because answers arrive there. The option of the whole host is
- * never changed: it would make a router of the host, which then learns no routes itself. Logs why
- * sandboxes have no IPv6. */
+ * interfaces with a default route, because answers arrive there (forced6.h). The option of the
+ * whole host is never changed: it would make a router of the host, which then learns no routes
+ * itself. Logs why sandboxes have no IPv6. */
 void network_prepare_ipv6(struct host_network *n);
-/* Ends the forwarding of the interfaces that the nft table names as turned on by Atoll. Call it
- * before the table goes: its rules keep them from forwarding for others. */
-void network_release_uplinks6(void);
+/* Whether the option "INTERFACE/NAME" begins with this letter; false without such an option. */
+bool network_option6_is(const char *name, char value);
 
 /* Whether interfaces that are made now get IPv6: an administrator may have turned it off. */
 bool network_links_get_ipv6(void);

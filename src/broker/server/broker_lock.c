@@ -5,17 +5,23 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
-int broker_lock_enter(const char *path, int *ret_fd, struct error *err)
+static int share_lock(int fd)
 {
-	AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	int status;
 
-	if (fd < 0)
-		return FAIL_ERRNO(err, "open '%s'", path);
 	do
 		status = flock(fd, LOCK_SH);
 	while (status < 0 && errno == EINTR);
-	if (status < 0)
+	return status;
+}
+
+int broker_lock_enter(const char *path, int *ret_fd, struct error *err)
+{
+	AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return FAIL_ERRNO(err, "open '%s'", path);
+	if (share_lock(fd) < 0)
 		return FAIL_ERRNO(err, "lock '%s'", path);
 	*ret_fd = TAKE_FD(fd);
 	return 0;
@@ -24,4 +30,9 @@ int broker_lock_enter(const char *path, int *ret_fd, struct error *err)
 bool broker_lock_is_last(int fd)
 {
 	return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+void broker_lock_share(int fd)
+{
+	(void)share_lock(fd);
 }

@@ -13,5 +13,7 @@
 /* Makes the file `path` if it is missing; its folder exists. Waits while the last broker removes
  * what is shared. */
 MUST_CHECK int broker_lock_enter(const char *path, int *ret_fd, struct error *err);
-/* True: no other broker runs, and none starts until the caller closes the descriptor. */
+/* True: no other broker runs, and none starts until the caller closes the descriptor or shares the
+ * lock again. False: the lock may be lost, and the caller does the same. */
 bool broker_lock_is_last(int fd);
+void broker_lock_share(int fd);

@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "broker/network/firewall.h"
+#include "broker/network/forced6.h"
 #include "broker/network/network.h"
 #include "broker/network/uplink6.h"
 #include "unit.h"
@@ -190,6 +191,21 @@ TEST(without_ipv6_nothing_of_it_passes)
 	assert_non_null(strstr(text, "chunk6_1024 reject with icmpx"));
 }
 
+TEST(every_server_guards_interfaces_that_forward_ipv6_for_sandboxes)
+{
+	AUTO(buf_done) struct buf out = BUF(64 * 1024), none = BUF(64 * 1024);
+	struct host_network n = {.forced6 = {"eth0", "eth1"}, .forced6_count = 2};
+	const struct host_network other = {.usable = true};
+
+	network_forced6_rules(&out, &n);
+	assert_non_null(strstr(buf_text(&out), "forward6 iifname @forced6 oifname != \"atoll*\" "
+	                                       "meta nfproto ipv6 drop\n"));
+	assert_non_null(strstr(buf_text(&out), "forced6 { \"eth0\" }"));
+	assert_non_null(strstr(buf_text(&out), "forced6 { \"eth1\" }"));
+	network_forced6_rules(&none, &other);
+	assert_int_equal(none.size, 0);
+}
+
 TEST(with_ipv6_only_global_addresses_are_left)
 {
 	AUTO(buf_done) struct buf out = BUF(64 * 1024);
@@ -253,6 +269,7 @@ int main(void)
 	           CASE(allowed_ranges_are_the_chunks_own),
 	           CASE(allowed_ranges_of_ipv6_are_private_or_global),
 	           CASE(each_slot_has_an_address_of_ipv6), CASE(without_ipv6_nothing_of_it_passes),
+	           CASE(every_server_guards_interfaces_that_forward_ipv6_for_sandboxes),
 	           CASE(with_ipv6_only_global_addresses_are_left),
 	           CASE(the_default_routes_of_ipv6_are_found),
 	           CASE(a_subnet_smaller_than_a_chunk_ends_the_range_early));

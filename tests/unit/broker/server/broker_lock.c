@@ -18,6 +18,10 @@ TEST(only_the_last_instance_is_the_last)
 	assert_int_equal(broker_lock_enter(path, &first, &err), 0);
 	assert_int_equal(broker_lock_enter(path, &second, &err), 0);
 	assert_false(broker_lock_is_last(first));
+	/* The question costs the lock, unless it is shared again. */
+	broker_lock_share(first);
+	assert_false(broker_lock_is_last(second));
+	broker_lock_share(second);
 	fd_forget(&first);
 	assert_true(broker_lock_is_last(second));
 	fd_forget(&second);

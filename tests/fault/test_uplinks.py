@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""kill -9 while uplinks are made to forward IPv6 for sandboxes, and an administrator who empties nftables meanwhile: no uplink forwards for
+others, and none is forgotten, so that the last server can end it. All of it happens in a network namespace of this test's own."""
+
+import contextlib
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+import atoll
+import far
+import far6
+from test_kills import named_steps
+
+pytestmark = [pytest.mark.needs_root,
+              pytest.mark.skipif(not shutil.which("ip") or not shutil.which("nft"), reason="needs ip and nft"),
+              pytest.mark.skipif(bool(far6.obstacle()), reason=far6.obstacle() or "")]
+STEPS = [step for step in named_steps("broker", r'fault_point\("broker", ') if step.startswith("uplink-")]
+
+
+def forwards():
+    return far6.sysctl("uplink/force_forwarding") == "1"
+
+
+def listing(what):
+    return subprocess.run(["nft", "list", what, "inet", "atoll", {"set": "forced6", "chain": "forward6"}[what]],
+                          capture_output=True, text=True, check=False).stdout
+
+
+def is_guarded():
+    return '"uplink"' in listing("set") and "iifname @forced6" in listing("chain")
+
+
+def is_known():
+    return far6.note_path().exists()
+
+
+@pytest.fixture
+def there():
+    with far.own_network(), contextlib.closing(far6.Far6()) as beyond:
+        yield beyond
+
+
+@pytest.fixture
+def server(there):
+    server = atoll.Server(flags=["--network-nameservers", far6.ROUTER4])
+    yield server
+    server.environment.pop("ATOLL_FAULT", None)
+    server.remove_all()
+
+
+def reaches(server):
+    # The broker that was killed may still have had the request.
+    with contextlib.suppress(atoll.ApiError), server.api().sandbox(internet=True) as sandbox:
+        return far6.reached(server.api(), sandbox, far6.FIRST) == {far6.FIRST: far6.OPEN}
+
+
+def end_hard(server):
+    """All processes of the server at once, as when the machine's memory is full."""
+    os.killpg(server.process.pid, 9)
+    server.process.wait()
+
+
+def test_the_steps_are_known():
+    assert STEPS == ["uplink-forced", "uplink-guarded", "uplink-noted", "uplink-released"]
+
+
+@pytest.mark.parametrize("step", [step for step in STEPS if step != "uplink-released"])
+def test_a_broker_that_dies_at_a_step_leaves_no_uplink_that_forwards_for_others(server, step):
+    server.environment["ATOLL_FAULT"] = f"broker:{step}:kill"
+    server.start(wait=False)
+    reached_it = {"uplink-noted": is_known, "uplink-guarded": is_guarded, "uplink-forced": forwards}[step]
+    atoll.wait_for(reached_it, 20, step)
+    end_hard(server)
+    assert not forwards() or (is_guarded() and is_known())
+    del server.environment["ATOLL_FAULT"]
+    server.start()
+    assert reaches(server) and forwards() and is_guarded() and is_known()
+
+
+def test_a_flush_while_no_server_runs_loses_neither_the_rule_nor_whose_option_it_is(server):
+    server.start()
+    assert reaches(server) and forwards() and is_guarded()
+    end_hard(server)
+    subprocess.run(["nft", "flush", "ruleset"], check=True)
+    server.start()
+    assert forwards() and is_guarded() and is_known() and reaches(server)
+
+
+@pytest.mark.parametrize("flags", [["--network-ipv6", "off"], ["--network-proxy", f"http://{far6.ROUTER4}:3128"]])
+def test_a_server_without_ipv6_guards_what_one_before_it_has_let_forward(server, flags):
+    """Or ends it, if it is the only one on the host: one of a test beside this one may run."""
+    server.start()
+    assert reaches(server) and forwards()
+    server.stop()
+    pathlib.Path("/proc/sys/net/ipv6/conf/uplink/force_forwarding").write_text("1")
+    far6.note_path().touch()
+    subprocess.run(["nft", "flush", "ruleset"], check=True)
+    server.flags += flags
+    server.start()
+    assert not reaches(server)
+    assert not forwards() or (is_guarded() and is_known())
+    subprocess.run(["nft", "flush", "ruleset"], check=True)
+    atoll.wait_for(lambda: not forwards() or is_guarded(), 15, "the rule that guards the uplink")
+
+
+def test_where_the_rules_are_lost_for_good_the_uplink_is_guarded_or_does_not_forward(server):
+    server.environment["ATOLL_FAULT"] = "broker:rules-restore:fail"
+    server.start()
+    assert reaches(server) and forwards()
+    subprocess.run(["nft", "flush", "ruleset"], check=True)
+    atoll.wait_for(lambda: "sandboxes are cut off" in server.log_text(), 20, server.log_text)
+    assert not forwards() or is_guarded()
+
+
+def test_a_host_that_becomes_a_router_forwards_for_others_again(server):
+    """Docker and libvirt turn on net.ipv6.conf.all.forwarding."""
+    server.start()
+    assert reaches(server) and forwards()
+    router = pathlib.Path("/proc/sys/net/ipv6/conf/all/forwarding")
+    router.write_text("1")
+    server.kill9("broker")
+    server.wait_ready()
+    atoll.wait_for(lambda: reaches(server), 20, "IPv6 of sandboxes")
+    assert not forwards() and not is_known() and '"uplink"' not in listing("set")
+    router.write_text("0")
+
+
+def test_a_broker_that_dies_while_it_ends_the_forwarding_is_followed_by_one_that_does(server):
+    server.start()
+    assert reaches(server)
+    server.stop()
+    router = pathlib.Path("/proc/sys/net/ipv6/conf/all/forwarding")
+    server.start()
+    end_hard(server)
+    router.write_text("1")
+    server.environment["ATOLL_FAULT"] = "broker:uplink-released:kill"
+    server.start(wait=False)
+    atoll.wait_for(lambda: not forwards(), 20, "the end of forwarding")
+    assert is_known()
+    end_hard(server)
+    del server.environment["ATOLL_FAULT"]
+    server.start()
+    assert not forwards() and not is_known()
+
+
+def test_what_an_administrator_lets_forward_stays_as_it_is(server):
+    option = pathlib.Path("/proc/sys/net/ipv6/conf/uplink/force_forwarding")
+    option.write_text("1")
+    server.start()
+    assert reaches(server) and not is_guarded() and not is_known()
+    server.stop()
+    assert forwards()
+    option.write_text("0")
