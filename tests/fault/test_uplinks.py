@@ -58,6 +58,29 @@ def reaches(server):
         return far6.reached(server.api(), sandbox, far6.FIRST) == {far6.FIRST: far6.OPEN}
 
 
+# In place of the program nft: as on a kernel that lacks what a rule of the script needs.
+NFT = """#!/bin/sh
+script=$(cat)
+case "$script" in *"{lacks}"*) echo "Error: Could not process rule: No such file or directory" >&2; exit 1;; esac
+printf '%s\\n' "$script" | {nft} "$@"
+"""
+
+
+@contextlib.contextmanager
+def server_whose_nft_lacks(words, folder, **options):
+    """The server sees a mount namespace of its own, so that nobody else has this nft."""
+    nft = folder / "nft"
+    shutil.copy(shutil.which("nft"), folder / "real")
+    nft.write_text(NFT.format(lacks=words, nft=folder / "real"))
+    nft.chmod(0o755)
+    server = atoll.Server(flags=["--network-nameservers", far6.ROUTER4], before=[
+        "unshare", "-m", "sh", "-c", f'mount --make-rprivate / && mount --bind {nft} {os.path.realpath(shutil.which("nft"))} && exec "$@"', "sh"], **options)
+    try:
+        yield server
+    finally:
+        server.remove_all()
+
+
 def end_hard(server):
     """All processes of the server at once, as when the machine's memory is full."""
     os.killpg(server.process.pid, 9)
@@ -155,3 +178,23 @@ def test_what_an_administrator_lets_forward_stays_as_it_is(server):
     server.stop()
     assert forwards()
     option.write_text("0")
+
+
+IPV4 = f"""
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(10); s.connect(("{far6.ROUTER4}", 53))
+s.send(bytes.fromhex("000701000001000000000000") + b"\\3six\\4test\\0\\0\\x1c\\0\\1"); print(len(s.recv(999)) > 12)
+"""
+
+
+@pytest.mark.parametrize("lacks", ["fib saddr", "after6 ip6 saddr", "iifname @forced6"])
+def test_a_kernel_that_lacks_what_the_rules_need_gives_ipv4_alone(there, tmp_path, lacks):
+    """The expression fib, NAT of IPv6, and what the guard of an uplink needs."""
+    with server_whose_nft_lacks(lacks, tmp_path) as server:
+        api = server.start().api()
+        with api.sandbox(internet=True) as sandbox:
+            assert far6.own_address(api, sandbox) is None
+            assert api.exec(sandbox, cmd="/usr/bin/python3", args=["-c", IPV4])["stdout"] == "True\n"
+        assert "sandboxes have no IPv6" in server.log_text() and "Could not process rule" in server.log_text(), server.log_text()
+        # A server of a test beside this one keeps the uplink as it is.
+        assert not forwards() or (is_guarded() and is_known())

@@ -156,6 +156,15 @@ static bool next_link(struct span *routes, char out[NETWORK_LINK_SIZE])
 	return true;
 }
 
+/* Without them the rules of IPv4 can be loaded where the guard cannot. */
+static void forget_unforced(struct host_network *n)
+{
+	for (unsigned i = 0; i < n->forced6_count; i++)
+		if (!is_forced(n->forced6[i]))
+			remove_note(n->forced6[i]);
+	network_forced6_find(n);
+}
+
 int network_forced6_set(struct host_network *n, struct span routes, struct error *err)
 {
 	char link[NETWORK_LINK_SIZE];
@@ -166,8 +175,10 @@ int network_forced6_set(struct host_network *n, struct span routes, struct error
 		if ((is_ours(n, link) || !is_forced(link)) && add_note(n, link, err) < 0)
 			return -1;
 	fault_point("broker", "uplink-noted");
-	if (load_guard(n, err) < 0)
+	if (load_guard(n, err) < 0) {
+		forget_unforced(n);
 		return FAIL_CONTEXT(err, "guard the interfaces that forward IPv6");
+	}
 	fault_point("broker", "uplink-guarded");
 	for (rest = routes; next_link(&rest, link);)
 		if (is_ours(n, link) && write_option(link, "1", err) < 0)

@@ -12,7 +12,9 @@
 #define SET "add set inet atoll sourced { type ipv4_addr; "
 #define MAP "add map inet atoll sources { type ipv4_addr : verdict; "
 
-void network_source_frame(struct buf *out)
+/* What all slots share. A sandbox without a source address has none of this, because a kernel may
+ * lack the expression fib. It comes before the masquerade of others. */
+static void add_frame(struct buf *out)
 {
 	buf_add_text(out, SET
 	             "}\n" MAP "}\n"
@@ -67,6 +69,7 @@ int network_source_rules(struct buf *out, const struct host_network *n,
 			network_source_removal(out, n, ruled->slot);
 		return 0;
 	}
+	add_frame(out);
 	if (add_own(out, n, ruled->slot, err) < 0)
 		return -1;
 	buf_addf(out, "add rule inet atoll source%u snat ip to ", ruled->slot);

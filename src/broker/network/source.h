@@ -15,5 +15,3 @@ struct network_ruled;
 MUST_CHECK int network_source_rules(struct buf *out, const struct host_network *n,
                                     const struct network_ruled *ruled, struct error *err);
 void network_source_removal(struct buf *out, const struct host_network *n, uint32_t slot);
-/* What all slots share; flushes and fills its chains. Comes before the masquerade of others. */
-void network_source_frame(struct buf *out);
