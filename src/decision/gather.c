@@ -146,8 +146,11 @@ static bool is_news(struct gather *g, struct gathered_sandbox *s, const struct n
 
 static void write_key(char key[KEY_SIZE], const struct network_decision *d)
 {
-	(void)snprintf(key, KEY_SIZE, "%s %u %u %u %u %u %s %s %s", d->sandbox, d->verdict, d->code,
-	               d->protocol, d->address, d->port, d->host, d->rule, d->credential);
+	char address[ADDRESS6_TEXT_SIZE];
+
+	decision_address(d, address);
+	(void)snprintf(key, KEY_SIZE, "%s %u %u %u %s %u %s %s %s", d->sandbox, d->verdict, d->code,
+	               d->protocol, address, d->port, d->host, d->rule, d->credential);
 }
 
 static struct gathered_row *new_row(struct gather *g, const struct network_decision *d,

@@ -45,6 +45,37 @@ TEST(equal_decisions_are_one_row)
 	gather_done(&g);
 }
 
+TEST(each_address_has_a_row_of_either_family)
+{
+	struct network_decision decisions[] = {
+	        {.address = 0x01010101},
+	        {.address = 0x01010102},
+	        {.address6 = {{0x26, 0, 0xaa, 0xaa, [15] = 1}}},
+	        {.address6 = {{0x26, 0, 0xbb, 0xbb, [15] = 1}}},
+	};
+	struct gathered_rows *rows;
+	struct gather g;
+
+	gather_init(&g);
+	for (size_t i = 0; i < 2 * COUNT_OF(decisions); i++) {
+		struct network_decision *d = &decisions[i % COUNT_OF(decisions)];
+
+		(void)snprintf(d->sandbox, sizeof(d->sandbox), "%s", BOX);
+		d->port = 443;
+		d->protocol = DECISION_TCP;
+		d->count = 1;
+		gather_add(&g, d, NOW);
+	}
+	rows = gather_take(&g);
+	assert_int_equal(rows->count, COUNT_OF(decisions));
+	for (size_t i = 0; i < rows->count; i++) {
+		assert_true(decision_is_same(&rows->items[i].decision, &decisions[i]));
+		assert_int_equal(rows->items[i].decision.count, 2);
+	}
+	free(rows);
+	gather_done(&g);
+}
+
 TEST(a_host_is_news_once_in_a_while)
 {
 	struct network_decision d = refusal_of("a.test");
@@ -141,7 +172,8 @@ TEST(a_command_is_told_its_refusals_and_no_others)
 
 int main(void)
 {
-	return RUN(CASE(equal_decisions_are_one_row), CASE(a_host_is_news_once_in_a_while),
+	return RUN(CASE(equal_decisions_are_one_row), CASE(each_address_has_a_row_of_either_family),
+	           CASE(a_host_is_news_once_in_a_while),
 	           CASE(a_sandbox_has_so_many_rows_and_the_rest_is_counted),
 	           CASE(memory_is_limited_whatever_comes),
 	           CASE(a_command_is_told_its_refusals_and_no_others));
