@@ -160,11 +160,19 @@ def obstacle():
     return None
 
 
+# Words before a server's command. It then sees the counters of links in the network of the test, because /sys shows those of the network that
+# it was mounted in, and asks the nameserver beyond for sandboxes, too.
+OWN_VIEW = ["unshare", "-m", "sh", "-c", "mount --make-rprivate / && kept=$(mktemp -d) && mount --rbind /sys/fs/cgroup $kept && mount -t sysfs sysfs /sys && "
+            "mount --move $kept /sys/fs/cgroup && rmdir $kept && "
+            f"servers=$(mktemp) && chmod 644 $servers && echo nameserver {ROUTER4} > $servers && mount --bind $servers /etc/resolv.conf && rm $servers && "
+            'exec "$@"', "sh"]
+
+
 @contextlib.contextmanager
-def running(*flags, provider="native"):
+def running(*flags, provider="native", before=()):
     """The world beyond and a server, in a network of their own."""
     with far.own_network(), contextlib.closing(Far6()) as there:
-        server = atoll.Server(flags=["--network-nameservers", ROUTER4, *flags], provider=provider)
+        server = atoll.Server(flags=["--network-nameservers", ROUTER4, *flags], provider=provider, before=before)
         try:
             yield there, server.start()
         finally:
