@@ -2,6 +2,9 @@
 /* escape/attempt.h — what the attempts share. Private to this folder. */
 #pragma once
 
+#include <stdbool.h>
+
+#include "base/bytes.h"
 #include "base/error.h"
 #include "escape/escape.h"
 
@@ -22,7 +25,13 @@ enum escape_status worst_of(const enum escape_status *list, unsigned count);
 enum escape_status report_escape(const char *format, ...) PRINTF(1, 2);
 enum escape_status report_held(const char *format, ...) PRINTF(1, 2);
 enum escape_status report_not_tried(const char *format, ...) PRINTF(1, 2);
-/* "ADDRESS:PORT,ADDRESS:PORT…": ESCAPE_THROUGH if one of them accepts a connection. */
+/* "ADDRESS:PORT,[ADDRESS]:PORT…": ESCAPE_THROUGH if one of them accepts a connection. IPv6
+ * addresses that contain an IPv4 address are tried, too. */
 enum escape_status connect_to_list(const char *list);
+enum escape_status connect_to_metadata(void);
+/* Moves behind the next item of such a list; false: there is none. */
+#define ATTEMPT_ADDRESS_SIZE 46
+bool address_list_next(struct span *list, char ret_address[ATTEMPT_ADDRESS_SIZE],
+                       unsigned *ret_port);
 /* Leaves traces and prints addresses; see escape_main. */
 int serve_neighbour(const char *word);

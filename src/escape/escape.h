@@ -43,7 +43,7 @@ enum escape_input {
 	ESCAPE_INPUT_PROCESS,   /* process id on the host */
 	ESCAPE_INPUT_COMMAND,   /* name of a process of the host */
 	ESCAPE_INPUT_ABSTRACT,  /* name of an abstract socket of the host */
-	ESCAPE_INPUT_LISTENERS, /* "ADDRESS:PORT,…" of the host */
+	ESCAPE_INPUT_LISTENERS, /* "ADDRESS:PORT,[ADDRESS]:PORT,…" of the host */
 	ESCAPE_INPUT_AGENT,     /* path of the agent's socket on the host */
 	ESCAPE_INPUT_NEIGHBOUR, /* the word that the neighbour has left */
 	ESCAPE_INPUT_NEIGHBOUR_ADDRESSES,
@@ -67,8 +67,9 @@ unsigned escape_row_count(void);
 const char *escape_group_name(enum escape_group group);
 
 /* `atoll-attempts ID [ARGUMENT]` prints lines and ends with an escape_status. Further verbs:
- * `--serve WORD` leaves traces for a neighbour to find and prints "ADDRESS:PORT,…", `--kernel`
- * describes the kernel, `--link TARGET PATH` makes a symbolic link. */
+ * `--serve WORD` leaves traces for a neighbour to find and prints
+ * "ADDRESS:PORT,[ADDRESS]:PORT,…", `--kernel` describes the kernel, `--link TARGET PATH` makes a
+ * symbolic link. */
 int escape_main(int argc, char **argv);
 #define ESCAPE_PROGRAM "atoll-attempts"
 /* "BOOT-ID RELEASE VERSION"; "-" for a boot id that cannot be read. */

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sockets: families, the host, its neighbours, the metadata service. */
+/* Sockets: families, the host, the metadata service. */
 #include "escape/attempt.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <poll.h>
-#include <stdbool.h>
+#include <netinet/in.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,63 +80,9 @@ static enum escape_status change_the_network(const char *argument UNUSED)
 	return report_held("netlink: %s", strerror(-reply.error.error));
 }
 
-/* 1 connected, 0 not within two seconds. */
-static int can_connect(const char *address, unsigned port)
-{
-	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), failure = 0;
-	socklen_t size = sizeof(failure);
-
-	inet_pton(AF_INET, address, &to.sin_addr);
-	if (connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0) {
-		struct pollfd ready = {.fd = fd, .events = POLLOUT};
-
-		failure = errno;
-		if (failure == EINPROGRESS)
-			failure = poll(&ready, 1, 2000) == 1 && getsockopt(fd, SOL_SOCKET, SO_ERROR,
-			                                                   &failure, &size) == 0
-			                  ? failure
-			                  : ETIMEDOUT;
-	}
-	close(fd);
-	printf("%s:%u: %s\n", address, port, strerror(failure));
-	return failure == 0;
-}
-
-static bool can_connect_to_item(struct span item)
-{
-	struct span address;
-	struct error ignored = {0};
-	int64_t port;
-	char text[64];
-
-	if (!span_split(&item, ':', &address) || address.size >= sizeof(text) ||
-	    span_parse_whole(item, 1, UINT16_MAX, &port, &ignored) < 0)
-		return false;
-	memcpy(text, address.data, address.size);
-	text[address.size] = '\0';
-	return can_connect(text, (unsigned)port);
-}
-
-enum escape_status connect_to_list(const char *list)
-{
-	struct span rest = span_of(list), item;
-	bool more = true;
-
-	while (more) {
-		more = span_split(&rest, ',', &item);
-		if (item.size > 0 && can_connect_to_item(item))
-			return report_escape("connected to %.*s", (int)item.size, item.data);
-	}
-	return report_held("nothing accepts");
-}
-
 static enum escape_status reach_metadata_service(const char *argument UNUSED)
 {
-	if (can_connect("169.254.169.254", 80) || can_connect("169.254.170.2", 80) ||
-	    can_connect("100.100.100.200", 80))
-		return report_escape("a metadata address answered");
-	return report_held("no metadata address answers");
+	return connect_to_metadata();
 }
 
 static enum escape_status connect_abstract_socket(const char *name)
@@ -186,7 +130,6 @@ const struct attempt_function network_attempts[] = {
         {"reach_metadata_service", reach_metadata_service},
         {"connect_abstract_socket", connect_abstract_socket},
         {"connect_neighbour_abstract_socket", connect_abstract_socket},
-        {"connect_to_neighbour", connect_to_list},
         {"connect_engine_sockets", connect_engine_sockets},
         {"connect_agent_socket", connect_agent_socket},
         {0},

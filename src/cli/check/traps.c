@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@
 #include "cli/check/server_place.h"
 #include "cli/core/server.h"
 
-#define ADDRESSES_MAX 8
+#define ADDRESSES_MAX 8 /* of each family */
 
 static int make_file(struct cli *cli, struct host_traps *t)
 {
@@ -51,45 +52,78 @@ static int make_abstract_socket(struct cli *cli, struct host_traps *t)
 	return 0;
 }
 
+/* A port of both families; of IPv4 where the kernel has no other. */
+static int bind_any_port(void)
+{
+	struct sockaddr_in6 six = {.sin6_family = AF_INET6};
+	struct sockaddr_in four = {.sin_family = AF_INET};
+	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0), off = 0;
+
+	if (fd >= 0 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) == 0 &&
+	    bind(fd, (struct sockaddr *)&six, sizeof(six)) == 0)
+		return fd;
+	if (fd >= 0)
+		(void)close(fd);
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&four, sizeof(four)) == 0)
+		return fd;
+	(void)close(fd);
+	return -1;
+}
+
 /* The kernel accepts the connections; nothing reads from them. */
 static int make_listener(struct cli *cli, struct host_traps *t, unsigned *ret_port)
 {
-	struct sockaddr_in own = {.sin_family = AF_INET};
+	struct sockaddr_in6 own = {.sin6_port = 0}; /* the port of IPv4 is at the same place */
 	socklen_t size = sizeof(own);
 
-	t->listener_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (t->listener_fd < 0 || bind(t->listener_fd, (struct sockaddr *)&own, sizeof(own)) < 0 ||
-	    listen(t->listener_fd, 64) < 0 ||
+	t->listener_fd = bind_any_port();
+	if (t->listener_fd < 0 || listen(t->listener_fd, 64) < 0 ||
 	    getsockname(t->listener_fd, (struct sockaddr *)&own, &size) < 0)
 		return FAIL_ERRNO(cli->err, "listen on a port");
-	*ret_port = ntohs(own.sin_port);
+	*ret_port = ntohs(own.sin6_port);
 	return 0;
 }
 
-static void add_address(struct buf *out, const struct ifaddrs *entry, unsigned port)
+static void add_address(struct buf *out, const struct sockaddr *entry, unsigned port)
 {
-	struct sockaddr_in address;
-	char text[INET_ADDRSTRLEN];
+	const char *separator = out->size > 0 ? "," : "";
+	char text[INET6_ADDRSTRLEN];
+	struct sockaddr_in6 six;
+	struct sockaddr_in four;
 
-	memcpy(&address, entry->ifa_addr, sizeof(address));
-	if (inet_ntop(AF_INET, &address.sin_addr, text, sizeof(text)))
-		buf_addf(out, "%s%s:%u", out->size > 0 ? "," : "", text, port);
+	if (entry->sa_family == AF_INET) {
+		memcpy(&four, entry, sizeof(four));
+		if (inet_ntop(AF_INET, &four.sin_addr, text, sizeof(text)))
+			buf_addf(out, "%s%s:%u", separator, text, port);
+	} else {
+		memcpy(&six, entry, sizeof(six));
+		if (inet_ntop(AF_INET6, &six.sin6_addr, text, sizeof(text)))
+			buf_addf(out, "%s[%s]:%u", separator, text, port);
+	}
+}
+
+static void add_addresses(struct buf *out, const struct ifaddrs *list, int family, unsigned port)
+{
+	unsigned count = 0;
+
+	for (const struct ifaddrs *i = list; i && count < ADDRESSES_MAX; i = i->ifa_next) {
+		if (i->ifa_addr && i->ifa_addr->sa_family == family) {
+			add_address(out, i->ifa_addr, port);
+			count++;
+		}
+	}
 }
 
 static int list_addresses(struct cli *cli, struct host_traps *t, unsigned port)
 {
 	AUTO(buf_done) struct buf out = BUF(4096);
 	struct ifaddrs *list = NULL;
-	unsigned count = 0;
 
 	if (getifaddrs(&list) < 0)
 		return FAIL_ERRNO(cli->err, "list the addresses of this machine");
-	for (struct ifaddrs *i = list; i && count < ADDRESSES_MAX; i = i->ifa_next) {
-		if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET) {
-			add_address(&out, i, port);
-			count++;
-		}
-	}
+	add_addresses(&out, list, AF_INET, port);
+	add_addresses(&out, list, AF_INET6, port);
 	freeifaddrs(list);
 	t->addresses = arena_text(cli->arena, buf_text(&out));
 	return 0;
