@@ -299,8 +299,10 @@ static bool flow_leaves_wrong(const struct cut_rules *cut, const struct flow *fl
 {
 	if (flow->answers_of != flow->to)
 		return false;
-	return cut->source != 0 ? flow->leaves_by != cut->source
-	                        : cut->left_by != 0 && flow->leaves_by == cut->left_by;
+	if (cut->source != 0)
+		return flow->leaves_by != cut->source;
+	return cut->left_by == NETWORK_LEFT_BY_ANY ||
+	       (cut->left_by != 0 && flow->leaves_by == cut->left_by);
 }
 
 /* TCP gets a reset when it sends or answers. Other protocols have no such end: their packets would
@@ -339,29 +341,34 @@ static int cut_flows6(const struct host_network *n, uint32_t slot, const char *e
 
 /* A kernel that refuses this forgets silent flows by itself after some minutes, and packets to
  * denied addresses are refused in any case. */
-void network_egress_cut(const struct host_network *n, uint32_t slot, const char *egress,
+bool network_egress_cut(const struct host_network *n, uint32_t slot, const char *egress,
                         uint32_t left_by)
 {
 	struct cut_rules cut = {.source = sandbox_egress_source(egress),
 	                        .left_by = left_by,
 	                        .is_watched = sandbox_egress_mode(egress) == EGRESS_WATCH};
 	bool passes_all = cut.is_watched && cut.source == 0 && cut.left_by == 0;
+	bool is_done = true;
 	struct error err = {0};
 	uint32_t address;
 
 	if (!network_was_used(slot, true) || (passes_all && !sandbox_egress_has_names(egress)))
-		return;
-	if (cut_flows6(n, slot, egress, &err) < 0)
+		return true;
+	if (cut_flows6(n, slot, egress, &err) < 0) {
 		log_warning("what goes on by IPv6 from before a change of rules is not ended",
 		            FAILURE(&err));
+		is_done = false;
+	}
 	error_clear(&err);
 	if (passes_all)
-		return;
-	if (sandbox_egress_denied(egress, &cut.denied, &err) < 0 ||
-	    network_address(n, slot, &address, &err) < 0 ||
-	    network_flows_forget(address, flow_is_refused, &cut, &err) < 0)
-		log_warning("what goes on from before a change of rules is not ended, going on",
-		            FAILURE(&err));
+		return is_done;
+	if (sandbox_egress_denied(egress, &cut.denied, &err) == 0 &&
+	    network_address(n, slot, &address, &err) == 0 &&
+	    network_flows_forget(address, flow_is_refused, &cut, &err) == 0)
+		return is_done;
+	log_warning("what goes on from before a change of rules is not ended, going on",
+	            FAILURE(&err));
+	return false;
 }
 
 int network_egress_clear(struct host_network *n, const uint32_t *slots, size_t count,

@@ -28,8 +28,11 @@ struct network_ruled {
 MUST_CHECK int network_egress_set(struct host_network *n, const struct network_ruled *ruled,
                                   struct error *err);
 /* Ends the connections that those rules refuse. Call it after network_egress_set, so that none of
- * them is opened again. Takes a second when the sandbox has filled the kernel's table. */
-void network_egress_cut(const struct host_network *n, uint32_t slot, const char *egress,
+ * them is opened again. Takes a second when the sandbox has filled the kernel's table. `left_by`:
+ * under rules without a source address, connections that leave by this one end, too; 0: none. False
+ * when the kernel refuses; that is logged. */
+#define NETWORK_LEFT_BY_ANY UINT32_MAX
+bool network_egress_cut(const struct host_network *n, uint32_t slot, const char *egress,
                         uint32_t left_by);
 /* Removes the rules of several slots; a slot may have none. */
 MUST_CHECK int network_egress_clear(struct host_network *n, const uint32_t *slots, size_t count,

@@ -7,6 +7,7 @@
 #include "broker/host/host.h"
 #include "broker/host/slots.h"
 #include "broker/layers/stacks.h"
+#include "broker/network/egress.h"
 #include "broker/sandbox/pause.h"
 #include "broker/sandbox/probe.h"
 #include "broker/sandbox/run_state.h"
@@ -52,6 +53,9 @@ static int adopt_sandbox(struct sandboxes *b, const char *id, struct error *err)
 		return -1;
 	}
 	sandbox->phase = SANDBOX_RUNNING;
+	/* The earlier broker may have ended before it had ended these connections. */
+	if (sandbox->has_left_by_source)
+		sandbox->left_by = NETWORK_LEFT_BY_ANY;
 	sandbox_find_paused(sandbox);
 	sandbox_note_oom_kills(sandbox);
 	if (broker_kind_is_isolated(sandbox->kind))

@@ -14,16 +14,36 @@
 #include "broker/network/egress.h"
 #include "broker/network/link.h"
 #include "broker/network/network.h"
+#include "broker/sandbox/run_state.h"
 #include "broker/sandbox/sandbox.h"
 #include "broker/sandbox/sandboxes.h"
 #include "isolation/ids.h"
 #include "sandbox/egress.h"
 #include "wire/broker_kind.h"
 
-static void cut_flows(const struct sandbox *sandbox)
+static bool cut_flows(const struct sandbox *sandbox)
 {
-	network_egress_cut(sandbox->sandboxes->host->network, sandbox->slot,
-	                   sandbox->egress ? sandbox->egress : "", sandbox->left_by);
+	return network_egress_cut(sandbox->sandboxes->host->network, sandbox->slot,
+	                          sandbox->egress ? sandbox->egress : "", sandbox->left_by);
+}
+
+static uint32_t source_of(const char *egress)
+{
+	return egress ? sandbox_egress_source(egress) : 0;
+}
+
+/* Before the rules are set: the broker may be killed before it has ended the connections, and the
+ * next one must know of them. */
+static int note_source(struct sandbox *sandbox, const char *egress, struct error *err)
+{
+	if (source_of(egress) == 0 || sandbox->has_left_by_source)
+		return 0;
+	sandbox->has_left_by_source = true;
+	/* A new sandbox has no file yet. */
+	if (sandbox->phase != SANDBOX_RUNNING || run_state_update(sandbox, err) == 0)
+		return 0;
+	sandbox->has_left_by_source = false;
+	return -1;
 }
 
 int sandbox_apply_egress(struct sandbox *sandbox, struct error *err)
@@ -34,24 +54,40 @@ int sandbox_apply_egress(struct sandbox *sandbox, struct error *err)
 	if (!sandbox->egress && (!n->is_proxied || !sandbox->internet))
 		return 0;
 	if (fault_failure("broker", "egress", err) < 0 ||
+	    note_source(sandbox, sandbox->egress, err) < 0 ||
 	    network_egress_set(n,
 	                       &(struct network_ruled){sandbox->slot, sandbox->id,
 	                                               sandbox->egress ? sandbox->egress : ""},
 	                       err) < 0)
 		return -1;
-	cut_flows(sandbox);
+	(void)cut_flows(sandbox);
 	fault_point("broker", "egress");
 	sandbox_step(sandbox, "egress");
 	return 0;
 }
 
-/* What goes on by the address that the sandbox has lost must end: another project may get it. */
-static void note_source(struct sandbox *sandbox, uint32_t before)
+/* What goes on by the address that the sandbox has lost must end: another project may get it. The
+ * connections by an address before that may not have ended yet. */
+static void note_lost_source(struct sandbox *sandbox, uint32_t before)
 {
-	if (sandbox->egress && sandbox_egress_source(sandbox->egress) != 0)
-		sandbox->left_by = 0;
-	else if (before != 0)
-		sandbox->left_by = before;
+	if (before == 0 || before == source_of(sandbox->egress))
+		return;
+	sandbox->left_by =
+	        sandbox->left_by == 0 || sandbox->left_by == before ? before : NETWORK_LEFT_BY_ANY;
+}
+
+/* All connections that the rules of now refuse have ended. */
+static void forget_lost_sources(struct sandbox *sandbox)
+{
+	struct error err = {0};
+
+	sandbox->left_by = 0;
+	if (!sandbox->has_left_by_source || source_of(sandbox->egress) != 0)
+		return;
+	sandbox->has_left_by_source = false;
+	if (run_state_update(sandbox, &err) < 0)
+		log_debug("the next broker ends connections of a sandbox once more",
+		          TEXT("sandbox", sandbox->id), FAILURE(&err));
 }
 
 static void send_cut_replies(struct sandbox *sandbox, unsigned count)
@@ -69,11 +105,22 @@ static void send_cut_replies(struct sandbox *sandbox, unsigned count)
 static int run_cut(void *context)
 {
 	fault_point("broker", "egress-cut");
-	cut_flows(context);
-	return 0;
+	return cut_flows(context) ? 0 : -1;
 }
 
 static void on_cut(struct broker_child *child, int status);
+
+/* The child may have failed. Then the broker ends the connections now: the reply says that they are
+ * ended. */
+static void end_cut(struct sandbox *sandbox, bool is_done)
+{
+	bool is_last = sandbox->cut->begun == sandbox->cut->reply_count;
+
+	is_done = is_done || cut_flows(sandbox);
+	if (is_done && is_last)
+		forget_lost_sources(sandbox);
+	send_cut_replies(sandbox, sandbox->cut->begun);
+}
 
 static void begin_cut(struct sandbox *sandbox)
 {
@@ -86,19 +133,14 @@ static void begin_cut(struct sandbox *sandbox)
 		return;
 	log_warning("what goes on against changed rules is ended in the broker itself",
 	            TEXT("sandbox", sandbox->id), FAILURE(&err));
-	cut_flows(sandbox);
-	send_cut_replies(sandbox, cut->begun);
+	end_cut(sandbox, false);
 }
 
 static void on_cut(struct broker_child *child, int status)
 {
 	struct egress_cut *cut = CONTAINER_OF(child, struct egress_cut, child);
 
-	/* The child has failed, so the broker does it now: the reply says that the connections are
-	 * ended. */
-	if (status < 0)
-		cut_flows(cut->sandbox);
-	send_cut_replies(cut->sandbox, cut->begun);
+	end_cut(cut->sandbox, status == 0);
 	if (cut->reply_count > 0)
 		begin_cut(cut->sandbox);
 }
@@ -126,9 +168,11 @@ static void cut_then_reply(struct sandbox *sandbox, const struct pending_reply *
 {
 	struct sandboxes *b = sandbox->sandboxes;
 	struct egress_cut *cut = sandbox->cut;
-	bool is_ruled = had_rules || network_egress_is_set(b->host->network, sandbox->slot);
+	bool is_ruled = had_rules || sandbox->left_by != 0 ||
+	                network_egress_is_set(b->host->network, sandbox->slot);
 
 	if (cut->begun == 0 && (!is_ruled || !network_was_used(sandbox->slot, true))) {
+		forget_lost_sources(sandbox);
 		b->on_done(b->context, reply);
 		return;
 	}
@@ -163,14 +207,15 @@ int sandboxes_set_egress(struct sandboxes *b, const struct pending_reply *reply,
 	if (sandbox->cut->reply_count == EGRESS_CUT_REPLIES_MAX)
 		return FAIL(err, ERROR_UNAVAILABLE, "the rules of '%s' are being changed", id);
 	had_rules = network_egress_is_set(b->host->network, sandbox->slot);
-	source = sandbox->egress ? sandbox_egress_source(sandbox->egress) : 0;
-	if (network_egress_set(b->host->network, &(struct network_ruled){sandbox->slot, id, egress},
+	source = source_of(sandbox->egress);
+	if (note_source(sandbox, egress, err) < 0 ||
+	    network_egress_set(b->host->network, &(struct network_ruled){sandbox->slot, id, egress},
 	                       err) < 0)
 		return -1;
 	/* Kept, so that the guard can set the rules again. */
 	free(sandbox->egress);
 	sandbox->egress = egress && *egress ? memory_text(egress) : NULL;
-	note_source(sandbox, source);
+	note_lost_source(sandbox, source);
 	fault_point("broker", "egress-changed");
 	cut_then_reply(sandbox, reply, had_rules);
 	return 0;

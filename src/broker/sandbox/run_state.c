@@ -25,12 +25,13 @@ static void format_state(const struct sandbox *sandbox, struct buf *text)
 {
 	buf_addf(text,
 	         STATE_FORMAT " %s %d %" PRIu64 " %u %u %d %" PRIu64 " %d %" PRId64
-	                      " %s %-*s %016" PRIx64 "\n",
+	                      " %s %-*s %016" PRIx64 " %d\n",
 	         sandbox->sandboxes->host->boot_id, sandbox->pid, sandbox->start_time,
 	         sandbox->slot, sandbox->kind, sandbox->internet, sandbox->disk_bytes,
 	         sandbox->disk_is_advisory, sandbox->created_unix_ms,
 	         *sandbox->template_name ? sandbox->template_name : NOTHING, ID_SIZE,
-	         *sandbox->owner ? sandbox->owner : NOTHING, sandbox->lease_epoch);
+	         *sandbox->owner ? sandbox->owner : NOTHING, sandbox->lease_epoch,
+	         sandbox->has_left_by_source);
 }
 
 /* Not synced: after a crash of the machine nothing that it describes is alive. */
@@ -49,29 +50,41 @@ int run_state_write(struct sandbox *sandbox, int folder, struct error *err)
 	return 0;
 }
 
-/* Only the creation time, the owner and the lease epoch differ, and their text has the same size.
- * Making a new file would be the most expensive part of a claim. */
+static int open_published(const struct sandbox *sandbox)
+{
+	AUTO_CLOSE int folder =
+	        openat(sandbox->sandboxes->host->folders[FOLDER_RUN_SANDBOXES], sandbox->id,
+	               O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return folder < 0 ? -1 : openat(folder, "state", O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* Only the creation time, the owner, the lease epoch and the last flag differ, and their text has
+ * the same size. Making a new file would be the most expensive part of a claim. */
 int run_state_update(const struct sandbox *sandbox, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(1024);
+	AUTO_CLOSE int published = sandbox->state_fd < 0 ? open_published(sandbox) : -1;
 
 	format_state(sandbox, &text);
-	if (pwrite(sandbox->state_fd, text.data, text.size, 0) != (ssize_t)text.size)
+	if (pwrite(published < 0 ? sandbox->state_fd : published, text.data, text.size, 0) !=
+	    (ssize_t)text.size)
 		return FAIL_ERRNO(err, "write the state of '%s'", sandbox->id);
 	return 0;
 }
 
 int run_state_parse(struct sandbox *sandbox, const char *text, char boot_id[64], struct error *err)
 {
-	int internet, advisory;
+	int internet, advisory, has_left_by_source = 0;
 
-	/* The text of an earlier release ends before the owner. */
+	/* The text of an earlier release ends before the owner, or before the last flag. */
 	if (sscanf(text,
 	           STATE_FORMAT " %63s %d %" SCNu64 " %u %u %d %" SCNu64 " %d %" SCNd64
-	                        " %63s %20s %" SCNx64,
+	                        " %63s %20s %" SCNx64 " %d",
 	           boot_id, &sandbox->pid, &sandbox->start_time, &sandbox->slot, &sandbox->kind,
 	           &internet, &sandbox->disk_bytes, &advisory, &sandbox->created_unix_ms,
-	           sandbox->template_name, sandbox->owner, &sandbox->lease_epoch) < 9 ||
+	           sandbox->template_name, sandbox->owner, &sandbox->lease_epoch,
+	           &has_left_by_source) < 9 ||
 	    sandbox->pid <= 0 || sandbox->slot >= SLOTS_MAX)
 		return FAIL(err, ERROR_INVALID, "state is malformed");
 	if (strcmp(sandbox->template_name, NOTHING) == 0)
@@ -80,6 +93,7 @@ int run_state_parse(struct sandbox *sandbox, const char *text, char boot_id[64],
 		sandbox->owner[0] = '\0';
 	sandbox->internet = internet;
 	sandbox->disk_is_advisory = advisory;
+	sandbox->has_left_by_source = has_left_by_source;
 	return 0;
 }
 

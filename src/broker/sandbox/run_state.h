@@ -9,7 +9,8 @@ struct sandbox;
 
 /* Writes the file into `folder` and keeps it open in sandbox->state_fd for run_state_update. */
 MUST_CHECK int run_state_write(struct sandbox *sandbox, int folder, struct error *err);
-/* Overwrites the open file in place; every text has the same size as before. */
+/* Overwrites the file in place, the open one or that in the run folder of a running sandbox; every
+ * text has the same size as before. */
 MUST_CHECK int run_state_update(const struct sandbox *sandbox, struct error *err);
 /* Fails when the text is malformed or from another boot, and when the process is gone. */
 MUST_CHECK int run_state_read(struct sandbox *sandbox, int folder, struct error *err);

@@ -65,9 +65,12 @@ struct sandbox {
 	struct mounted_volume *volumes;
 	unsigned volume_count;
 	struct layer_review *review;
-	char *egress;           /* rules as text, see sandbox/egress.h; NULL: none */
-	uint32_t left_by;       /* the source address before the rules named none; 0: none */
-	struct egress_cut *cut; /* egress.c; NULL: the rules have never been changed */
+	char *egress; /* rules as text, see sandbox/egress.h; NULL: none */
+	/* Connections may still leave by this source address, which the rules do not name any more;
+	 * NETWORK_LEFT_BY_ANY: by an unknown one, or several; 0: by none. */
+	uint32_t left_by;
+	bool has_left_by_source; /* in the run folder: connections may leave by a source address */
+	struct egress_cut *cut;  /* egress.c; NULL: the rules have never been changed */
 
 	/* Once it has a prewarmed sandbox: */
 	struct prewarm *prewarm; /* until the agent has reported that it runs */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rules of a sandbox that runs: answered when what they refuse has ended. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,9 +14,11 @@
 #include "base/log.h"
 #include "broker/host/event.h"
 #include "broker/host/host.h"
+#include "broker/network/egress.h"
 #include "broker/network/flows.h"
 #include "broker/network/network.h"
 #include "broker/sandbox/egress.h"
+#include "broker/sandbox/run_state.h"
 #include "broker/sandbox/sandbox.h"
 #include "broker/sandbox/sandboxes.h"
 #include "unit.h"
@@ -22,6 +27,9 @@
 #define ID "aaaaaaaaaaaaaaaaaaaa"
 #define DENY_TO "-127.0.0.9"
 #define DENY_NEXT "-127.0.0.10"
+/* Not the address that the flows leave by. */
+#define LEAVE_BY "@203.0.113.9"
+#define LEAVE_BY_NEXT "@203.0.113.10"
 
 /* Boxes with one that has FROM as its address, and what was answered. */
 struct fixture {
@@ -32,6 +40,7 @@ struct fixture {
 	struct sandbox *sandbox;
 	uint64_t answered[8];
 	unsigned answered_count, wanted_count, flows_at_last;
+	char runs[32]; /* the run folders; "" until give_run_folder */
 };
 
 static bool count_one(const void *context, UNUSED const struct flow *flow)
@@ -80,8 +89,57 @@ static void setup(struct fixture *f)
 	(void)map_put(&f->sandboxes.by_id, f->sandbox->id, f->sandbox);
 }
 
+static void give_run_folder(struct fixture *f)
+{
+	struct error err = {0};
+	int *runs = &f->host.folders[FOLDER_RUN_SANDBOXES], folder;
+
+	(void)snprintf(f->runs, sizeof(f->runs), "/tmp/atoll-cut-XXXXXX");
+	assert_non_null(mkdtemp(f->runs));
+	*runs = open(f->runs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(mkdirat(*runs, ID, 0700), 0);
+	folder = openat(*runs, ID, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	f->sandbox->pid = 1;
+	(void)snprintf(f->host.boot_id, sizeof(f->host.boot_id), "11111111-2222");
+	assert_int_equal(run_state_write(f->sandbox, folder, &err), 0);
+	(void)close(folder);
+	/* As after its start. */
+	(void)close(f->sandbox->state_fd);
+	f->sandbox->state_fd = -1;
+}
+
+/* What the next broker would read. */
+static bool is_noted(const struct fixture *f)
+{
+	struct sandbox read = {.sandboxes = f->sandbox->sandboxes};
+	char path[64], text[256] = "", boot_id[64];
+	struct error err = {0};
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "%s/" ID "/state", f->runs);
+	file = fopen(path, "re");
+	assert_non_null(file);
+	assert_non_null(fgets(text, sizeof(text), file));
+	(void)fclose(file);
+	assert_int_equal(run_state_parse(&read, text, boot_id, &err), 0);
+	return read.has_left_by_source;
+}
+
+static void remove_run_folder(struct fixture *f)
+{
+	int runs = f->host.folders[FOLDER_RUN_SANDBOXES];
+
+	if (!*f->runs)
+		return;
+	assert_int_equal(unlinkat(runs, ID "/state", 0), 0);
+	assert_int_equal(unlinkat(runs, ID, AT_REMOVEDIR), 0);
+	assert_int_equal(rmdir(f->runs), 0);
+	(void)close(runs);
+}
+
 static void teardown(struct fixture *f)
 {
+	remove_run_folder(f);
 	sandboxes_close(&f->sandboxes);
 	events_close(&f->events);
 	(void)unsetenv("ATOLL_FAULT");
@@ -243,6 +301,84 @@ TEST(what_a_child_that_is_killed_leaves_is_done_before_the_answer)
 	teardown(&f);
 }
 
+TEST(a_source_address_is_noted_until_what_left_by_it_has_ended)
+{
+	struct fixture f;
+
+	if (cannot())
+		skip();
+	setup(&f);
+	give_run_folder(&f);
+	send_to(FROM, TO, 9);
+	assert_false(is_noted(&f));
+	filter_well(&f, 1, LEAVE_BY);
+	assert_true(is_noted(&f));
+	run_until(&f, 1);
+	assert_int_equal(f.flows_at_last, 0);
+	assert_true(is_noted(&f));
+	send_to(FROM, TO, 9);
+	(void)setenv("ATOLL_FAULT", "broker:egress-cut:stop", 1);
+	filter_well(&f, 2, "");
+	wait_stopped(&f);
+	(void)unsetenv("ATOLL_FAULT");
+	assert_true(is_noted(&f));
+	assert_int_equal(kill(f.sandbox->cut->child.pid, SIGCONT), 0);
+	run_until(&f, 2);
+	assert_false(is_noted(&f));
+	teardown(&f);
+}
+
+TEST(a_broker_that_adopts_a_sandbox_ends_what_left_by_a_lost_source_address)
+{
+	struct fixture f;
+
+	if (cannot())
+		skip();
+	setup(&f);
+	give_run_folder(&f);
+	send_to(FROM, TO, 9);
+	/* As sandboxes_adopt sets it. */
+	f.sandbox->has_left_by_source = true;
+	f.sandbox->left_by = NETWORK_LEFT_BY_ANY;
+	filter_well(&f, 1, "");
+	run_until(&f, 1);
+	assert_int_equal(f.flows_at_last, 0);
+	assert_int_equal(f.sandbox->left_by, 0);
+	assert_false(is_noted(&f));
+	/* Once is enough. */
+	send_to(FROM, TO, 9);
+	filter_well(&f, 2, DENY_NEXT);
+	run_until(&f, 2);
+	assert_int_equal(f.flows_at_last, 1);
+	teardown(&f);
+}
+
+TEST(two_source_addresses_that_are_lost_while_a_child_works_are_both_ended)
+{
+	struct fixture f;
+
+	if (cannot())
+		skip();
+	setup(&f);
+	give_run_folder(&f);
+	filter_well(&f, 1, LEAVE_BY);
+	run_until(&f, 1);
+	send_to(FROM, TO, 9);
+	(void)setenv("ATOLL_FAULT", "broker:egress-cut:stop", 1);
+	filter_well(&f, 2, LEAVE_BY " " DENY_NEXT);
+	wait_stopped(&f);
+	(void)unsetenv("ATOLL_FAULT");
+	filter_well(&f, 3, LEAVE_BY_NEXT);
+	assert_int_equal(f.sandbox->left_by, 0xcb007109u);
+	filter_well(&f, 4, "");
+	assert_true(f.sandbox->left_by == NETWORK_LEFT_BY_ANY);
+	assert_int_equal(kill(f.sandbox->cut->child.pid, SIGCONT), 0);
+	run_until(&f, 4);
+	assert_int_equal(f.sandbox->left_by, 0);
+	assert_int_equal(f.flows_at_last, 0);
+	teardown(&f);
+}
+
 int main(void)
 {
 	(void)signal(SIGPIPE, SIG_IGN);
@@ -253,5 +389,8 @@ int main(void)
 	        CASE(rules_that_change_meanwhile_are_answered_in_their_order_and_the_last_ones_hold),
 	        CASE(more_changes_than_can_wait_are_refused_and_change_nothing),
 	        CASE(the_end_of_the_sandbox_ends_the_work_and_answers),
-	        CASE(what_a_child_that_is_killed_leaves_is_done_before_the_answer));
+	        CASE(what_a_child_that_is_killed_leaves_is_done_before_the_answer),
+	        CASE(a_source_address_is_noted_until_what_left_by_it_has_ended),
+	        CASE(a_broker_that_adopts_a_sandbox_ends_what_left_by_a_lost_source_address),
+	        CASE(two_source_addresses_that_are_lost_while_a_child_works_are_both_ended));
 }

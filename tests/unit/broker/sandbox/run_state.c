@@ -47,6 +47,7 @@ static struct sandbox my_own(void)
 	sandbox.disk_bytes = 4096;
 	memcpy(sandbox.owner, "oooooooooooooooooooo", ID_SIZE);
 	sandbox.lease_epoch = 7;
+	sandbox.has_left_by_source = true;
 	sandbox.created_unix_ms = 1234;
 	sandbox.pidfd = sandbox.mounts_fd = -1;
 	assert_int_equal(process_start_time(sandbox.pid, &sandbox.start_time, &err), 0);
@@ -69,6 +70,7 @@ TEST(a_living_sandbox_is_found_again)
 	assert_int_equal(read.created_unix_ms, 1234);
 	assert_string_equal(read.owner, written.owner);
 	assert_int_equal(read.lease_epoch, 7);
+	assert_true(read.has_left_by_source);
 	assert_true(read.pidfd >= 0);
 	(void)close(read.pidfd);
 	folder_done(&f);
@@ -127,6 +129,7 @@ TEST(a_state_that_is_not_ours_is_refused)
 	        0);
 	assert_string_equal(sandbox.owner, "");
 	assert_int_equal(sandbox.lease_epoch, 0);
+	assert_false(sandbox.has_left_by_source);
 }
 
 int main(void)
