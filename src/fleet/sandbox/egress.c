@@ -117,7 +117,7 @@ void egress_find_sources(struct fleet *f)
 	want_rules(f, true);
 }
 
-void egress_source_changed(struct fleet *f)
+void egress_repeat_all(struct fleet *f)
 {
 	want_rules(f, true);
 	fleet_run_soon(f, egress_repeat_rules);

@@ -41,9 +41,9 @@ MUST_CHECK int fleet_set_rules(struct fleet *fleet, struct arena *a, const struc
 /* Gives the provider the rules of the row again: after a restart the provider may hold those of a
  * change that was interrupted. */
 MUST_CHECK int egress_reconcile(struct operation *op, struct error *err);
-/* The source address of a project has changed: a worker gives the provider the rules of all
- * sandboxes, soon after this returns. */
-void egress_source_changed(struct fleet *f);
+/* A worker gives the provider the rules of all sandboxes, also of those without any, soon after
+ * this returns: the source address of a project has changed, or the provider failed. */
+void egress_repeat_all(struct fleet *f);
 /* Notices source addresses that another server of the store has changed. The thread of fleet_tick,
  * before egress_repeat_rules. */
 void egress_find_sources(struct fleet *f);

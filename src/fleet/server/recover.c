@@ -119,6 +119,18 @@ static bool is_on_disk(const struct operation *op)
 	return op->ops->memory && op->ops->memory->is_kept(op->provider, op->record.id);
 }
 
+/* Rules that the row does not have any more may be in force until the provider is told. */
+static int settle_rules(struct operation *op, struct error *err)
+{
+	if (is_on_disk(op))
+		return 0;
+	if (egress_reconcile(op, err) < 0) {
+		egress_repeat_all(op->fleet);
+		return -1;
+	}
+	return limits_reconcile(op, err);
+}
+
 static void recover_sandbox(struct fleet *f, const struct sandbox_record *r, void *context)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -128,8 +140,7 @@ static void recover_sandbox(struct fleet *f, const struct sandbox_record *r, voi
 	if (operation_begin(f, &arena, r->id, deadline_after(CALL_TIMEOUT_MS), &op, &err) < 0 ||
 	    lifecycle_reconcile(&op, observed_get(f, context, r), SANDBOX_REASON_HOST_LOST, &err) <
 	            0 ||
-	    (!is_on_disk(&op) &&
-	     (egress_reconcile(&op, &err) < 0 || limits_reconcile(&op, &err) < 0)))
+	    settle_rules(&op, &err) < 0)
 		log_warning("sandbox is not settled", TEXT("sandbox", r->id), FAILURE(&err));
 }
 

@@ -321,7 +321,7 @@ static int project_patch(struct request *rq, const void *body, struct reply *rep
 		return -1;
 	project_forget(api_of(rq)->fleet, record.id);
 	if (row_is_given(b->present, PROJECT_SOURCE_ADDRESS))
-		egress_source_changed(api_of(rq)->fleet);
+		egress_repeat_all(api_of(rq)->fleet);
 	return reply_project(reply, &record);
 }
 
