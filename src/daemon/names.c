@@ -127,7 +127,7 @@ void names_close(struct names_process *n)
 
 struct confined {
 	const struct identity *identity;
-	int rules_fd, handover_fd;
+	int rules_fd, handover_fd, sources_fd;
 	pid_t parent;
 };
 
@@ -146,7 +146,8 @@ static int confine_names(const void *context, struct error *err)
 	if (getppid() != c->parent)
 		return FAIL(err, ERROR_UNAVAILABLE, "the supervisor has gone");
 	/* A sanitizer needs system calls of its own. */
-	return ATOLL_SANITIZED ? seccomp_confine(err) : names_filter(c->handover_fd, err);
+	return ATOLL_SANITIZED ? seccomp_confine(err)
+	                       : names_filter(c->handover_fd, c->sources_fd, err);
 }
 
 static int find_nameservers(const struct config *config, char out[EGRESS_NAMESERVERS_SIZE],
@@ -200,8 +201,10 @@ int names_run(const struct daemon_options *o, const struct config *config, struc
 	AUTO(buf_done) struct buf login = BUF(UPSTREAM_LOGIN_MAX + 2);
 	char nameservers[EGRESS_NAMESERVERS_SIZE];
 	struct identity identity;
-	const struct confined confined = {&identity, o->names_fds[NAMES_RULES], o->handover_fd,
-	                                  getppid()};
+	struct confined confined = {.identity = &identity,
+	                            .rules_fd = o->names_fds[NAMES_RULES],
+	                            .handover_fd = o->handover_fd,
+	                            .parent = getppid()};
 	struct egress_options options = {
 	        .http_fd = o->names_fds[NAMES_HTTP],
 	        .tls_fd = o->names_fds[NAMES_TLS],
@@ -223,9 +226,11 @@ int names_run(const struct daemon_options *o, const struct config *config, struc
 	if (o->names_count != NAMES_FDS)
 		return FAIL(err, ERROR_INVALID, "only the supervisor starts the role names");
 	if (identity_find(config->user, &identity, err) < 0 ||
+	    names_sources_start(&identity, &options.sources_fd, err) < 0 ||
 	    find_nameservers(config, nameservers, err) < 0 ||
 	    upstream_proxy_parse(config->network_proxy, &options.proxy, err) < 0 ||
 	    read_login(o->login_fd, &login, &options.login, err) < 0)
 		return -1;
+	confined.sources_fd = options.sources_fd;
 	return egress_run(&options, err);
 }

@@ -10,6 +10,8 @@
 #include "base/error.h"
 #include "daemon/options.h"
 
+struct identity;
+
 enum names_fd { NAMES_HTTP, NAMES_TLS, NAMES_DNS, NAMES_RULES };
 struct names_process {
 	int fds[NAMES_FDS];
@@ -26,8 +28,14 @@ void names_close(struct names_process *names);
 MUST_CHECK int names_login_open(const struct config *config, int *ret_fd, struct error *err);
 
 /* Limits system calls to those that the running gateway needs; others fail with EPERM. Needs
- * no_new_privs. Descriptors can be passed over `handover_fd` alone. */
-MUST_CHECK int names_filter(int handover_fd, struct error *err);
+ * no_new_privs. Descriptors can be passed over `handover_fd` alone, and come over `sources_fd`
+ * alone; either may be -1. */
+MUST_CHECK int names_filter(int handover_fd, int sources_fd, struct error *err);
+/* The same for the child of egress/sources.h, whose end of the pair is `fd`. */
+MUST_CHECK int names_sources_filter(int fd, struct error *err);
+/* Starts that child, as this user. The pair's other end is for egress_options. The child ends with
+ * the calling process. */
+MUST_CHECK int names_sources_start(const struct identity *identity, int *ret_fd, struct error *err);
 /* Runs the role "names" until it fails. It begins as root and becomes an unprivileged user in a
  * folder of text files. */
 MUST_CHECK int names_run(const struct daemon_options *options, const struct config *config,

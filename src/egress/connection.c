@@ -520,12 +520,13 @@ void connections_check(struct gateway *g, const char *guest)
 	LIST_EACH (&g->connections, struct egress_connection, c, link) {
 		struct network_decision d = c->decision;
 		bool is_decrypted = false;
+		uint32_t source;
 
 		if ((guest && strcmp(c->guest->name, guest) != 0) || c->state == READING ||
 		    c->state == ENDING)
 			continue;
 		/* The sandbox may connect again, by the new address. */
-		if (rules_source(g, c->guest) != c->source) {
+		if (!rules_source(g, c->guest, &source) || source != c->source) {
 			connection_free(c);
 			continue;
 		}

@@ -240,6 +240,7 @@ int egress_run(const struct egress_options *o, struct error *err)
 	                     .rules_fd = o->rules_fd,
 	                     .handover_fd = o->handover_fd,
 	                     .reports_fd = o->reports_fd,
+	                     .sources_fd = o->sources_fd,
 	                     .proxy = o->proxy,
 	                     .changes_fd = -1,
 	                     .routes_fd = -1,

@@ -24,9 +24,11 @@
  * A name that has IPv6 addresses only is connected to there, if the host has IPv6. Sandboxes ask
  * and connect by IPv4 all the same: DNS_PLACEHOLDER stands for such a name.
  *
+ * Connections of a project with a source address leave by sockets of another process (sources.h).
+ *
  * One process with one thread, started by the supervisor. It sees only that folder, cannot fork,
- * and can only make IP sockets and pairs. It may be killed at any time: its connections end, and
- * new ones wait. */
+ * and can only make IP sockets and pairs; it can bind none to an address or a port. It may be
+ * killed at any time: its connections end, and new ones wait. */
 #pragma once
 
 #include <stdint.h>
@@ -38,6 +40,7 @@ struct egress_options {
 	int http_fd, tls_fd, dns_fd; /* bound; http and tls listen */
 	int rules_fd;                /* the folder, for reading */
 	int handover_fd;             /* to the credential proxy (handover.h); -1: there is none */
+	int sources_fd; /* to the process of sources.h; -1: none, source addresses are missing */
 	int reports_fd; /* takes decisions (sandbox/decision.h) as datagrams; -1: none */
 	const char *subnet, *allow; /* of the configuration: ranges with commas */
 	const char *subnet6;     /* of the sandboxes' IPv6 addresses; NULL: the host's IPv6 is not

@@ -29,7 +29,7 @@ struct guest {
 struct gateway {
 	struct loop *loop;
 	struct resolver resolver;
-	int http_fd, tls_fd, dns_fd, rules_fd, handover_fd, reports_fd;
+	int http_fd, tls_fd, dns_fd, rules_fd, handover_fd, reports_fd, sources_fd;
 	struct upstream_proxy proxy; /* port 0: there is none */
 	char authorization[UPSTREAM_AUTHORIZATION_SIZE];
 	int changes_fd; /* inotify of the rules folder */
@@ -69,8 +69,9 @@ bool gateway_knows(const struct gateway *g, uint32_t address);
  * (`ret_is_decrypted` may be NULL). */
 bool rules_allow(const struct gateway *g, const struct guest *guest, struct network_decision *d,
                  bool *ret_is_decrypted);
-/* The address by which the sandbox's connections must leave; 0: any. */
-uint32_t rules_source(const struct gateway *g, const struct guest *guest);
+/* The address by which the sandbox's connections must leave; 0: any. False without readable rules.
+ */
+bool rules_source(const struct gateway *g, const struct guest *guest, uint32_t *ret);
 /* Whether the sandbox's current rules leave this address to a name that no rule of names allows
  * (rules_allow sets no rule then); in the mode "watch", the decision becomes a watched one. True
  * for a name that a rule allows. */

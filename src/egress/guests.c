@@ -123,13 +123,15 @@ bool rules_allow(const struct gateway *g, const struct guest *guest, struct netw
 	return d->verdict != DECISION_DENIED;
 }
 
-uint32_t rules_source(const struct gateway *g, const struct guest *guest)
+bool rules_source(const struct gateway *g, const struct guest *guest, uint32_t *ret)
 {
 	AUTO(buf_done) struct buf text = BUF(SANDBOX_EGRESS_TOLD_MAX + ID_SIZE + 2);
 	struct network_decision ignored;
 
-	return read_rules(g, guest, &text) ? sandbox_egress_source(take_sandbox(&text, &ignored))
-	                                   : 0;
+	if (!read_rules(g, guest, &text))
+		return false;
+	*ret = sandbox_egress_source(take_sandbox(&text, &ignored));
+	return true;
 }
 
 bool rules_leave_address(const struct gateway *g, const struct guest *guest,

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/log.h"
+#include "egress/sources.h"
 #include "egress/upstream.h"
 
 #define CONNECTING_MS 20000 /* including the lookup, for all addresses together */
@@ -44,32 +46,39 @@ static void note_failure(struct egress_connection *c, enum decision_code code, c
 	c->failure_why = why;
 }
 
-/* The port is chosen when it connects, so that each host may be reached from all ports. A host that
- * has lost the address fails here: nothing leaves by another one. */
-static int leave_by_source(const struct egress_connection *c)
+/* A host that has lost the address fails here: nothing leaves by another one. Without its child the
+ * gateway ends, and the supervisor starts both again. */
+static int open_by_source(struct egress_connection *c)
 {
-	const struct sockaddr_in own = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(c->source)};
-	const int yes = 1;
+	struct error err = {0};
 
-	if (c->source == 0)
+	if (c->gateway->sources_fd >= 0 &&
+	    sources_ask(c->gateway->sources_fd, c->source, &c->server.fd, &err) < 0) {
+		log_error("no connection can leave by a source address", FAILURE(&err));
+		loop_stop(c->gateway->loop);
+	}
+	if (c->server.fd >= 0)
 		return 0;
-	(void)setsockopt(c->server.fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &yes, sizeof(yes));
-	return bind(c->server.fd, (const struct sockaddr *)&own, sizeof(own));
+	note_failure(c, DECISION_SOURCE_ADDRESS,
+	             "the host does not have the source address of the project");
+	return -1;
+}
+
+static int open_server_socket(struct egress_connection *c, int family)
+{
+	if (c->source != 0)
+		return open_by_source(c);
+	c->server.fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	return c->server.fd < 0 ? -1 : 0;
 }
 
 static int connect_socket(struct egress_connection *c, const struct sockaddr *there, socklen_t size)
 {
 	struct side *server = &c->server;
 
-	server->fd = socket(there->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (server->fd < 0)
+	if (open_server_socket(c, there->sa_family) < 0)
 		return -1;
 	egress_send_at_once(server->fd);
-	if (leave_by_source(c) < 0) {
-		note_failure(c, DECISION_SOURCE_ADDRESS,
-		             "the host does not have the source address of the project");
-		return -1;
-	}
 	if (connect(server->fd, there, size) < 0 && errno != EINPROGRESS)
 		return -1;
 	return egress_side_watch(c, server, egress_connection_on_server, EPOLLOUT);
@@ -349,7 +358,10 @@ void way_find(struct egress_connection *c)
 {
 	c->connect_until_ms = loop_now_ms(c->gateway->loop) + CONNECTING_MS;
 	egress_connection_enter(c, LOOKING_UP, CONNECTING_MS);
-	c->source = rules_source(c->gateway, c->guest);
+	if (!rules_source(c->gateway, c->guest, &c->source)) {
+		egress_connection_refuse(c, DECISION_HOST_NOT_ALLOWED, "the rules cannot be read");
+		return;
+	}
 	start_lookup(c, c->looked.name, on_lookup_end);
 }
 

@@ -24,6 +24,7 @@
 #include "unit.h"
 
 #define HANDOVER_FD 9 /* no attempt uses it */
+#define SOURCES_FD 8
 
 /* What one who has taken the gateway over would want. Each is a call that would do something, or
  * fail in another way, without the filter. */
@@ -60,6 +61,22 @@ static long make_packet_socket(void)
 static long listen_to_it(void)
 {
 	return listen(socket(AF_INET, SOCK_STREAM, 0), 1);
+}
+
+/* The address and port do not matter: the filter sees neither. */
+static long hold_port(void)
+{
+	const struct sockaddr_in own = {.sin_family = AF_INET};
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	return fd < 0 ? -1 : bind(fd, (const struct sockaddr *)&own, sizeof(own));
+}
+
+static long take_descriptors(void)
+{
+	struct msghdr message = {.msg_name = NULL};
+
+	return recvmsg(STDIN_FILENO, &message, MSG_DONTWAIT);
 }
 
 static long open_file(void)
@@ -162,6 +179,7 @@ static const struct {
         {"a socket of SCTP", make_sctp_socket},
         {"a packet socket", make_packet_socket},
         {"listen", listen_to_it},
+        {"bind", hold_port},
         {"openat", open_file},
         {"unlinkat", remove_file},
         {"fchmod", change_mode},
@@ -187,8 +205,6 @@ static int try_needed(void)
 	const struct sockaddr_in there = {.sin_family = AF_INET,
 	                                  .sin_port = htons(9),
 	                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	const struct sockaddr_in from = {.sin_family = AF_INET,
-	                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	int stream = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	int datagrams = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
@@ -200,14 +216,40 @@ static int try_needed(void)
 		return 107;
 	if (connect(datagrams, (const struct sockaddr *)&there, sizeof(there)) < 0)
 		return 102;
-	if (bind(stream, (const struct sockaddr *)&from, sizeof(from)) < 0)
+	if (take_descriptors() == 0 || errno != EPERM)
 		return 108;
 	return close(stream) == 0 && close(datagrams) == 0 ? 0 : 103;
 }
 
 static int filter_names(struct error *err)
 {
-	return names_filter(HANDOVER_FD, err);
+	return names_filter(HANDOVER_FD, SOURCES_FD, err);
+}
+
+static int filter_sources(struct error *err)
+{
+	return names_sources_filter(SOURCES_FD, err);
+}
+
+/* TCP sockets with an address, and nothing else. */
+static int try_sources(void)
+{
+	const struct sockaddr_in own = {.sin_family = AF_INET,
+	                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	const int yes = 1;
+	int stream = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (stream < 0 ||
+	    setsockopt(stream, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &yes, sizeof(yes)) < 0 ||
+	    bind(stream, (const struct sockaddr *)&own, sizeof(own)) < 0)
+		return 110;
+	if (connect(stream, (const struct sockaddr *)&own, sizeof(own)) == 0 || errno != EPERM)
+		return 111;
+	if (setsockopt(stream, SOL_SOCKET, SO_REUSEPORT, &yes, sizeof(yes)) == 0 || errno != EPERM)
+		return 112;
+	if (socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) >= 0 || errno != EPERM)
+		return 113;
+	return close(stream) == 0 ? 0 : 114;
 }
 
 /* The proxy makes no socket at all. */
@@ -264,6 +306,11 @@ TEST(what_the_gateway_for_names_does_not_need_is_refused)
 	check_filter(filter_names, try_needed);
 }
 
+TEST(what_the_child_for_source_addresses_does_not_need_is_refused)
+{
+	check_filter(filter_sources, try_sources);
+}
+
 TEST(what_the_credential_proxy_does_not_need_is_refused)
 {
 	check_filter(credentials_filter, try_no_socket);
@@ -272,5 +319,6 @@ TEST(what_the_credential_proxy_does_not_need_is_refused)
 int main(void)
 {
 	return RUN(CASE(what_the_gateway_for_names_does_not_need_is_refused),
+	           CASE(what_the_child_for_source_addresses_does_not_need_is_refused),
 	           CASE(what_the_credential_proxy_does_not_need_is_refused));
 }

@@ -54,6 +54,7 @@ static struct running start(void)
 {
 	uint16_t port, ignored;
 	struct egress_options options = {.handover_fd = -1,
+	                                 .sources_fd = -1,
 	                                 .reports_fd = -1,
 	                                 .subnet = "127.0.0.0/8",
 	                                 .allow = "",
