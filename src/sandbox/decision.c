@@ -111,6 +111,8 @@ static int predict_address6(const char *egress, struct network_decision *d, stru
 		return -1;
 	if (egress_ranges6_have(&denied, &d->address6))
 		d->code = DECISION_ADDRESS_DENIED;
+	else if (sandbox_egress_source(egress) != 0)
+		d->code = DECISION_SOURCE_ADDRESS;
 	decision_find_rule(d, egress);
 	if (d->code == DECISION_OK && egress_is_refused6(&d->address6))
 		d->code = DECISION_RANGE_REFUSED;
@@ -144,6 +146,12 @@ static bool is_watched(const char *egress, const struct network_decision *d)
 	       !(address6_is_set(&d->address6) && sandbox_egress_has_names(egress));
 }
 
+/* A source address is one of IPv4: no mode lets IPv6 pass. */
+static bool is_bound_to_ipv4(const char *egress, const struct network_decision *d)
+{
+	return address6_is_set(&d->address6) && sandbox_egress_source(egress) != 0;
+}
+
 int decision_predict(const char *egress, const char *host, uint16_t port,
                      struct network_decision *ret, struct error *err)
 {
@@ -165,9 +173,13 @@ int decision_predict(const char *egress, const char *host, uint16_t port,
 	else if ((is_address ? predict_address6(egress, &d, err)
 	                     : predict_name(egress, &denied, &d, err)) < 0)
 		return -1;
-	d.verdict = d.code == DECISION_OK                                        ? DECISION_ALLOWED
-	            : d.code != DECISION_RANGE_REFUSED && is_watched(egress, &d) ? DECISION_WATCHED
-	                                                                         : DECISION_DENIED;
+	if (d.code == DECISION_OK)
+		d.verdict = DECISION_ALLOWED;
+	else if (d.code == DECISION_RANGE_REFUSED || is_bound_to_ipv4(egress, &d) ||
+	         !is_watched(egress, &d))
+		d.verdict = DECISION_DENIED;
+	else
+		d.verdict = DECISION_WATCHED;
 	*ret = d;
 	return 0;
 }
@@ -266,6 +278,8 @@ void decision_add_reason(struct buf *out, const struct network_decision *d)
 
 	if (d->code == DECISION_QUOTA)
 		egress_cut_describe(out, span_of(d->rule));
+	else if (d->code == DECISION_SOURCE_ADDRESS && address6_is_set(&d->address6))
+		buf_add_text(out, "allowed, but the source address of the project is IPv4");
 	else if ((d->code == DECISION_ADDRESS_DENIED || d->code == DECISION_RULE_DENIED) &&
 	         *d->rule)
 		buf_addf(out, "rule %s denies it", d->rule);

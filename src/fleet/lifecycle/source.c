@@ -62,27 +62,43 @@ int source_check(const struct fleet *f, const char *address, struct error *err)
 		return 0;
 	(void)FAIL(err, ERROR_CONFLICT,
 	           "this host does not have the source address %s of the project", address);
-	return FAIL_HINT(err, "add the address to a link of the host ('ip addr add'), or change "
-	                      "source_address of the project");
+	return FAIL_HINT(err, "add the address to a link of the host ('ip addr add'), use a server "
+	                      "whose host has it, or change source_address of the project");
+}
+
+int source_find(const struct operation *op, const char **ret, struct error *err)
+{
+	struct project_record project;
+
+	if (op->record.network == SANDBOX_NETWORK_BLOCKED) {
+		*ret = "";
+		return 0;
+	}
+	if (project_find(op->fleet, op->arena, op->record.project_id, &project, err) < 0)
+		return FAIL_CONTEXT(err, "read the project");
+	if (*project.source_address &&
+	    (!(op->ops->abilities & PROVIDER_CAN_LEAVE_BY) || *op->fleet->config->network_proxy))
+		return FAIL(err, ERROR_UNSUPPORTED,
+		            "it cannot leave by the source address of its project");
+	*ret = project.source_address;
+	return 0;
 }
 
 const char *source_add(const struct operation *op, const char *egress)
 {
-	struct project_record project;
 	struct error err = {0};
+	const char *source;
 
-	if (op->record.network == SANDBOX_NETWORK_BLOCKED)
-		return egress;
-	if (project_find(op->fleet, op->arena, op->record.project_id, &project, &err) < 0) {
-		log_warning("a sandbox reaches nothing until its project can be read",
-		            TEXT("sandbox", op->record.id), FAILURE(&err));
-		return "-" SANDBOX_EGRESS_ALL;
-	}
-	if (!*project.source_address ||
-	    ((op->ops->abilities & PROVIDER_CAN_LEAVE_BY) && !*op->fleet->config->network_proxy))
-		return sandbox_egress_leave_by(op->arena, project.source_address, egress);
-	log_warning("a sandbox reaches nothing, because it cannot leave by the source address of "
-	            "its project",
-	            TEXT("sandbox", op->record.id), TEXT("provider", op->ops->name));
+	if (source_find(op, &source, &err) == 0)
+		return sandbox_egress_leave_by(op->arena, source, egress);
+	log_warning("a sandbox reaches nothing", TEXT("sandbox", op->record.id),
+	            TEXT("provider", op->ops->name), FAILURE(&err));
 	return "-" SANDBOX_EGRESS_ALL;
+}
+
+bool source_is_missing(const char *address)
+{
+	struct in_addr own;
+
+	return *address && (!parse_source(address, &own) || !host_has(own));
 }

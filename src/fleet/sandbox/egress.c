@@ -12,6 +12,8 @@
 #include "fleet/core/soon.h"
 #include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/source.h"
+#include "provider/provider.h"
+#include "sandbox/decision.h"
 #include "sandbox/egress.h"
 #include "store/projects.h"
 #include "store/sandboxes.h"
@@ -20,16 +22,44 @@
 #define SOURCES_TEXT_MAX (PROJECT_SOURCES_MAX * 128)
 
 /* Under a quota that is used up, whatever the rules are. */
+static const char *rules_under_cut(const struct operation *op, const char *rules)
+{
+	return sandbox_egress_under(op->arena, rules, op->record.egress_cut);
+}
+
 static int set_provider_rules(struct operation *op, const char *egress, struct error *err)
 {
 	if (!sandbox_is_alive(&op->record) || op->record.network == SANDBOX_NETWORK_BLOCKED)
 		return 0;
 	/* Another server of the store may have changed the project. */
 	project_forget(op->fleet, op->record.project_id);
-	return op->ops->filter(
-	        op->provider, op->record.id,
-	        sandbox_egress_under(op->arena, source_add(op, egress), op->record.egress_cut),
-	        deadline_after(CALL_TIMEOUT_MS), err);
+	return op->ops->filter(op->provider, op->record.id,
+	                       rules_under_cut(op, source_add(op, egress)),
+	                       deadline_after(CALL_TIMEOUT_MS), err);
+}
+
+int egress_predict(struct fleet *f, struct arena *a, const struct sandbox_record *r,
+                   const struct egress_target *target, struct network_decision *ret,
+                   struct error *err)
+{
+	struct operation op = {.fleet = f, .arena = a, .record = *r};
+	const char *source = "", *rules = r->egress;
+	struct error ignored = {0};
+
+	if (sandbox_provider_find(f, r->id, &op.provider, &ignored) == 0) {
+		op.ops = provider_ops_of(op.provider);
+		rules = source_find(&op, &source, &ignored) == 0
+		                ? sandbox_egress_leave_by(a, source, r->egress)
+		                : "-" SANDBOX_EGRESS_ALL;
+	}
+	if (decision_predict(rules_under_cut(&op, rules), target->host, target->port, ret, err) < 0)
+		return -1;
+	if (ret->verdict == DECISION_DENIED || !sandbox_is_local(f, r) ||
+	    !source_is_missing(source))
+		return 0;
+	ret->verdict = DECISION_DENIED;
+	ret->code = DECISION_SOURCE_ADDRESS;
+	return 0;
 }
 
 int egress_reconcile(struct operation *op, struct error *err)

@@ -3,6 +3,8 @@
  * into a text. */
 #pragma once
 
+#include <stdint.h>
+
 #include "base/error.h"
 #include "fleet/core/sandboxes.h"
 
@@ -37,6 +39,17 @@ struct fleet_rules {
 MUST_CHECK int fleet_set_rules(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                                const struct fleet_rules *rules, struct sandbox_record *ret,
                                struct error *err);
+
+/* What would be decided on a connection of the sandbox: by its rules, by a quota that cuts its
+ * network, and by the source address of its project, which only its own server can look for. */
+struct egress_target {
+	const char *host;
+	uint16_t port;
+};
+struct network_decision;
+MUST_CHECK int egress_predict(struct fleet *f, struct arena *a, const struct sandbox_record *r,
+                              const struct egress_target *target, struct network_decision *ret,
+                              struct error *err);
 
 /* Gives the provider the rules of the row again: after a restart the provider may hold those of a
  * change that was interrupted. */

@@ -149,9 +149,10 @@ static int egress_check_get(struct request *rq, UNUSED const void *body, struct 
 	struct network_decision d;
 	struct check_answer out;
 
+	const struct egress_target target = {q->host, q->port ? (uint16_t)q->port : 443};
+
 	if (find_sandbox(rq, &sandbox, err) < 0 ||
-	    decision_predict(sandbox_egress_under(rq->arena, sandbox.egress, sandbox.egress_cut),
-	                     q->host, q->port ? (uint16_t)q->port : 443, &d, err) < 0)
+	    egress_predict(api_of(rq)->fleet, rq->arena, &sandbox, &target, &d, err) < 0)
 		return -1;
 	decision_add_reason(&reason, &d);
 	out = (struct check_answer){

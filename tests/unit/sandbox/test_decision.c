@@ -150,6 +150,13 @@ TEST(what_would_be_decided_is_told)
 	assert_int_equal(decision_predict("+a.test -0.0.0.0/0 ~watch", "2600::1", 443, &d, &err),
 	                 0);
 	assert_int_equal(d.verdict, DECISION_DENIED);
+	expect_prediction("@203.0.113.9 +a.test -0.0.0.0/0", "a.test", 443, DECISION_OK);
+	expect_prediction("@203.0.113.9", "1.2.3.4", 443, DECISION_OK);
+	/* A source address is one of IPv4, in every mode. */
+	expect_prediction("@203.0.113.9", "2600::1", 443, DECISION_SOURCE_ADDRESS);
+	assert_int_equal(
+	        decision_predict("@203.0.113.9 -2600::/16 ~watch", "2600::1", 443, &d, &err), 0);
+	assert_int_equal(d.verdict, DECISION_DENIED);
 	assert_int_equal(decision_predict("-9.9.9.9", "a.test", 443, &d, &err), -1);
 	assert_int_equal(err.code, ERROR_INVALID);
 	error_clear(&err);
