@@ -34,17 +34,24 @@ class There(named.Named):
     serve = SERVE
 
 
-@pytest.fixture(scope="module")
-def world():
+@contextlib.contextmanager
+def serving(*flags):
+    """The far machines, a server, and two addresses of the host for source addresses."""
     with far.own_network(), contextlib.closing(There()) as there:
         there.own = [there.near.rsplit(".", 1)[0] + f".{last}" for last in (51, 52)]
         for address in there.own:
             subprocess.run(["ip", "addr", "add", f"{address}/24", "dev", there.link], check=True)
-        server = atoll.Server(flags=["--network-nameservers", there.addresses[0]]).start()
+        server = atoll.Server(flags=["--network-nameservers", there.addresses[0], *flags]).start()
         try:
             yield there, server
         finally:
             server.remove_all()
+
+
+@pytest.fixture(scope="module")
+def world():
+    with serving() as both:
+        yield both
 
 
 @pytest.fixture(scope="module")
