@@ -217,7 +217,7 @@ static enum decision_code judge_request(struct passage *x)
 		return DECISION_HOST_MISMATCH;
 	if (method_is_refused(h->method) || (!is_star && credential_path_fault(path, true)))
 		return DECISION_BAD_REQUEST;
-	x->rule = find_rule(x);
+	x->rule = x->draft.rule;
 	if (!is_star && credential_path_fault(path, x->rule && x->rule->match.encoded_slash))
 		return DECISION_BAD_REQUEST;
 	/* HTTP/2 opens WebSockets in another way, which the proxy does not speak. */

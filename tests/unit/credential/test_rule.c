@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit.h"
 
+#include "base/clock.h"
 #include "credential/rule.h"
 
 #define GITHUB                                                                                     \
@@ -303,6 +304,106 @@ TEST(a_glob_of_many_stars_ends_soon)
 	assert_string_equal(find(&rules, "GET", "h.org", path, ""), "");
 }
 
+TEST(a_rule_that_refuses_holds_for_what_servers_take_for_the_same)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct credential_rules rules =
+	        parse(&a, "[{\"id\":\"exact\",\"host\":\"h.org\",\"action\":\"deny\",\"match\":{"
+	                  "\"path\":{\"exact\":\"/v1/token\"}}},"
+	                  "{\"id\":\"prefix\",\"host\":\"h.org\",\"action\":\"deny\",\"match\":{"
+	                  "\"path\":{\"prefix\":\"/Admin\"}}},"
+	                  "{\"id\":\"glob\",\"host\":\"h.org\",\"action\":\"deny\",\"match\":{"
+	                  "\"path\":{\"glob\":\"/*/keys\"}}},"
+	                  "{\"id\":\"aware\",\"host\":\"h.org\",\"action\":\"deny\",\"match\":{"
+	                  "\"path\":{\"exact\":\"/a/b\"},\"encoded_slash\":true}},"
+	                  "{\"id\":\"method\",\"host\":\"h.org\",\"action\":\"deny\",\"match\":{"
+	                  "\"methods\":[\"DELETE\"]}},"
+	                  "{\"id\":\"query\",\"host\":\"h.org\",\"action\":\"deny\",\"match\":{"
+	                  "\"query\":[{\"name\":\"do\",\"exact\":\"drop\"}]}},"
+	                  "{\"id\":\"rest\",\"host\":\"h.org\",\"action\":\"allow\"}]");
+	static const char *const cases[][2] = {
+	        {"/v1/token", "exact"},      {"/v1/token/", "exact"},
+	        {"/v1/Token", "exact"},      {"/v1/token;a=b", "exact"},
+	        {"/v1;x/token", "exact"},    {"/v1/token.json", "exact"},
+	        {"/v1/token.JSON", "exact"}, {"/v1/token.xml/", "exact"},
+	        {"/v1%2ftoken;a", "exact"},  {"/v1/tokens", "rest"},
+	        {"/v1/token.jsonx", "rest"}, {"/admin", "prefix"},
+	        {"/ADMIN/x", "prefix"},      {"/admin;x=1", "prefix"},
+	        {"/admin;x=1/y", "prefix"},  {"/admin.json", "prefix"},
+	        {"/administer", "rest"},     {"/me/KEYS", "glob"},
+	        {"/me/keys;v=2", "glob"},    {"/me/keys/", "glob"},
+	        {"/me/keys.json", "glob"},   {"/me/you/keys", "rest"},
+	        {"/a/b;c", "aware"},         {"/a%2Fb", "rest"},
+	        {"/a%2Fb;c", "rest"},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++)
+		assert_string_equal(find(&rules, "GET", "h.org", cases[i][0], ""), cases[i][1]);
+	assert_string_equal(find(&rules, "delete", "h.org", "/", ""), "method");
+	assert_string_equal(find(&rules, "GET", "h.org", "/", "a=1;do=drop"), "query");
+	assert_string_equal(find(&rules, "GET", "h.org", "/", "do=drop;a=1"), "query");
+	assert_string_equal(find(&rules, "GET", "h.org", "/", "a=1;do=dro"), "rest");
+}
+
+TEST(a_rule_that_gives_something_holds_for_exactly_what_it_says)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct credential_rules rules =
+	        parse(&a, "[{\"id\":\"exact\",\"host\":\"h.org\",\"action\":\"allow\",\"match\":{"
+	                  "\"methods\":[\"GET\"],\"path\":{\"exact\":\"/v1/token\"}}}]");
+
+	assert_string_equal(find(&rules, "GET", "h.org", "/v1/token", ""), "exact");
+	assert_string_equal(find(&rules, "get", "h.org", "/v1/token", ""), "");
+	assert_string_equal(find(&rules, "GET", "h.org", "/v1/Token", ""), "");
+	assert_string_equal(find(&rules, "GET", "h.org", "/v1/token/", ""), "");
+	assert_string_equal(find(&rules, "GET", "h.org", "/v1/token;a", ""), "");
+}
+
+TEST(a_low_line_in_a_header_is_a_hyphen)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct credential_rules rules =
+	        parse(&a, "[{\"id\":\"no\",\"host\":\"h.org\",\"action\":\"deny\",\"match\":{"
+	                  "\"headers\":[{\"name\":\"x-as-admin\",\"exact\":\"1\"}]}}]");
+	const struct credential_request_field headers[] = {{SPAN("X_As-Admin"), SPAN("1")}};
+	const struct credential_request request = {.host = SPAN("h.org"),
+	                                           .method = SPAN("GET"),
+	                                           .path = SPAN("/"),
+	                                           .headers = headers,
+	                                           .header_count = 1};
+
+	assert_non_null(credential_rules_find(&rules, &request));
+}
+
+/* The proxy has one thread for all sandboxes. */
+TEST(many_rules_that_compare_for_long_take_little_time)
+{
+	AUTO(arena_done) struct arena a = {0};
+	AUTO(buf_done) struct buf text = BUF(CREDENTIAL_RULES_TEXT_MAX);
+	char path[8000] = "/", query[8000] = "a=";
+	struct credential_rules rules;
+	int64_t begun_ms;
+
+	buf_add_text(&text, "[");
+	for (unsigned i = 0; i < 120; i++)
+		buf_addf(&text,
+		         "%s{\"host\":\"h.org\",\"action\":\"allow\",\"match\":{\"path\":{\"glob\":"
+		         "\"/**a**a**a**a**a**a**a**a**a**a**b%u\"}}}",
+		         i > 0 ? "," : "", i);
+	buf_add_text(&text, ",{\"id\":\"last\",\"host\":\"h.org\",\"action\":\"deny\",\"match\":{"
+	                    "\"path\":{\"glob\":\"/**z**\"}}}]");
+	rules = parse(&a, buf_text(&text));
+	memset(path + 1, 'a', sizeof(path) - 2);
+	path[sizeof(path) - 1] = '\0';
+	memset(query + 2, 'b', sizeof(query) - 3);
+	query[sizeof(query) - 1] = '\0';
+	begun_ms = clock_monotonic_ms();
+	/* What could not be compared any more holds for the rule that refuses. */
+	for (unsigned i = 0; i < 20; i++)
+		assert_string_equal(find(&rules, "GET", "h.org", path, query), "last");
+	assert_true(clock_monotonic_ms() - begun_ms < 1000);
+}
+
 int main(void)
 {
 	return RUN(CASE(a_rule_is_completed_and_written_as_it_was),
@@ -317,5 +418,9 @@ int main(void)
 	           CASE(a_header_that_servers_repeat_has_no_marker),
 	           CASE(templates_are_filled_once), CASE(a_set_needs_what_its_rules_name),
 	           CASE(a_host_of_a_rule_lies_within_the_hosts_of_its_credential),
-	           CASE(a_glob_of_many_stars_ends_soon));
+	           CASE(a_glob_of_many_stars_ends_soon),
+	           CASE(a_rule_that_refuses_holds_for_what_servers_take_for_the_same),
+	           CASE(a_rule_that_gives_something_holds_for_exactly_what_it_says),
+	           CASE(a_low_line_in_a_header_is_a_hyphen),
+	           CASE(many_rules_that_compare_for_long_take_little_time));
 }
