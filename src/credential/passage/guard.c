@@ -85,6 +85,25 @@ void guard_free(struct guard *g)
 	free(g);
 }
 
+void guard_inherit(struct guard *g, const struct guard *before)
+{
+	g->holds = before->holds;
+	for (size_t i = 0; i < g->rules.rules.count; i++)
+		for (size_t j = 0; j < before->rules.rules.count; j++) {
+			const struct rule_use *old = &before->uses[j];
+			struct rule_use *use = &g->uses[i];
+
+			if (strcmp(credential_rule_at(&g->rules, i)->id,
+			           credential_rule_at(&before->rules, j)->id) != 0)
+				continue;
+			use->tokens_ms = old->tokens_ms;
+			use->since_ms = old->since_ms;
+			use->requests = old->requests;
+			use->bytes_out = old->bytes_out;
+			use->bytes_in = old->bytes_in;
+		}
+}
+
 static void forget_leaves(struct guard *g)
 {
 	const char *host;
@@ -238,4 +257,18 @@ bool guard_take_report(struct guard *g, int64_t monotonic_ms)
 		return false;
 	g->reports++;
 	return true;
+}
+
+bool guard_take_hold(struct guard *g)
+{
+	if (g->holds >= GUARD_HOLDS_MAX)
+		return false;
+	g->holds++;
+	return true;
+}
+
+void guard_end_hold(struct guard *g)
+{
+	if (g->holds > 0)
+		g->holds--;
 }

@@ -39,7 +39,8 @@ struct guard {
 	int64_t reports_since_ms;
 	/* What its connections hold, as each measured itself last, and what they may. */
 	size_t memory, memory_max;
-	bool is_full; /* from memory_max until an eighth of it is free again */
+	bool is_full;   /* from memory_max until an eighth of it is free again */
+	unsigned holds; /* that were no value: guard_take_hold */
 };
 
 /* Memory. The connections of a sandbox share one budget. When it is used up, further connections
@@ -52,6 +53,9 @@ struct guard {
 /* Fails for a set that credential_set_parse refuses, or with certificates that cannot be used. */
 MUST_CHECK int guard_new(struct span text, struct guard **ret, struct error *err);
 void guard_free(struct guard *guard); /* without connections; NULL is fine */
+/* Takes over what the sandbox has used of its limits: a new value, which the server may fetch at
+ * any time, does not give them anew. Rules are the same by their id. */
+void guard_inherit(struct guard *guard, const struct guard *before);
 
 /* The context for the sandbox's side of a connection to this host, with a certificate of the
  * sandbox's authority. NULL when none can be made. */
@@ -77,3 +81,11 @@ bool guard_has_room(const struct guard *guard, size_t size);
 /* Counts a report of a decision. False: the sandbox has told GUARD_REPORTS_MAX in this second. */
 #define GUARD_REPORTS_MAX 128
 bool guard_take_report(struct guard *guard, int64_t monotonic_ms);
+
+/* Counts an answer that paused after the first bytes of a value, which wait for the rest. A host
+ * that repeats what it is sent would show with each such pause whether a guess is right. False: the
+ * values have had GUARD_HOLDS_MAX, and nothing waits any more. */
+#define GUARD_HOLDS_MAX 8
+bool guard_take_hold(struct guard *guard);
+/* The rest came: it was a value. */
+void guard_end_hold(struct guard *guard);

@@ -44,6 +44,7 @@ int proxy_put(struct credential_proxy *p, struct span text, uint64_t session, st
 	}
 	now->session = session;
 	if (before) {
+		guard_inherit(now, before);
 		end_connections(before);
 		(void)map_remove(&p->guards, now->set.sandbox);
 		guard_free(before);

@@ -100,6 +100,41 @@ TEST(a_number_of_requests_and_of_bytes_ends)
 	assert_false(guard_take_request(&use, &bytes, 1));
 }
 
+TEST(a_new_set_does_not_give_limits_anew)
+{
+	struct guard *before =
+	        make_guard(RULE ",{\"id\":\"two\",\"host\":\"b.org\",\"action\":\"deny\"}", "");
+	struct guard *g =
+	        make_guard("{\"id\":\"two\",\"host\":\"b.org\",\"action\":\"deny\"},"
+	                   "{\"id\":\"new\",\"host\":\"b.org\",\"action\":\"deny\"}," RULE,
+	                   "");
+	const struct credential_limits limits = {.requests = 1};
+
+	assert_true(guard_take_request(&before->uses[0], &limits, 1));
+	before->uses[1].bytes_in = 7;
+	before->uses[0].connections = 3;
+	guard_inherit(g, before);
+	assert_false(guard_take_request(&g->uses[2], &limits, 1));
+	assert_int_equal(g->uses[0].bytes_in, 7);
+	assert_int_equal(g->uses[2].connections, 0);
+	assert_true(guard_take_request(&g->uses[1], &limits, 1));
+	guard_free(before);
+	guard_free(g);
+}
+
+TEST(few_pauses_show_whether_a_guess_is_right)
+{
+	struct guard *g = make_guard(RULE, "");
+
+	for (unsigned i = 0; i < GUARD_HOLDS_MAX; i++)
+		assert_true(guard_take_hold(g));
+	assert_false(guard_take_hold(g));
+	guard_end_hold(g);
+	assert_true(guard_take_hold(g));
+	assert_false(guard_take_hold(g));
+	guard_free(g);
+}
+
 TEST(each_name_has_a_certificate_of_its_own_and_few_are_kept)
 {
 	struct guard *g = make_guard(RULE, "");
@@ -164,6 +199,8 @@ int main(void)
 	           CASE(the_first_rule_that_says_so_decides_about_http2),
 	           CASE(a_rate_gives_its_burst_and_then_its_pace),
 	           CASE(a_number_of_requests_and_of_bytes_ends),
+	           CASE(a_new_set_does_not_give_limits_anew),
+	           CASE(few_pauses_show_whether_a_guess_is_right),
 	           CASE(each_name_has_a_certificate_of_its_own_and_few_are_kept),
 	           CASE(an_authority_that_cannot_sign_is_refused),
 	           CASE(a_bundle_ends_with_the_authority));
