@@ -287,7 +287,7 @@ with connect("api.test") as s:
     data = b""
     while b"***" not in data:
         data += s.recv(4096)
-    s.sendall(b"ping"); print(data, s.recv(100))
+    s.sendall(b"\\x81\\x04ping"); print(data, s.recv(100))
 """)
     assert "101" in out and "ping" in out and "Bearer ***" in out, out
     atoll.wait_for(lambda: "websocket" in " ".join(there.came), 20, lambda: there.came[-10:])

@@ -88,14 +88,26 @@ static void read_masked(struct span in)
 {
 	static const char *const values[] = {VALUE};
 	struct mask *m = mask_new(values, 1);
-	char *copy = malloc(in.size + 1);
+	char *copy = malloc(in.size + 1), *pieces = malloc(in.size + 1);
+	size_t step = in.size > 0 ? (size_t)(unsigned char)in.data[0] + 1 : 1;
+	struct mask_stream s = {0};
 
-	assert(copy);
+	assert(copy && pieces);
 	memcpy(copy, in.data, in.size);
+	memcpy(pieces, in.data, in.size);
 	mask_bytes(m, copy, in.size);
 	assert(!memmem(copy, in.size, VALUE, strlen(VALUE)));
-	assert(mask_begun(m, in) <= mask_reach(m));
+	for (size_t at = 0; at < in.size; at += step) {
+		(void)mask_next(
+		        m, &s,
+		        &(struct mask_piece){.data = pieces,
+		                             .known = at,
+		                             .size = at + step < in.size ? at + step : in.size});
+		assert(mask_begun(m, &s) <= mask_reach(m));
+	}
+	assert(memcmp(copy, pieces, in.size) == 0);
 	free(copy);
+	free(pieces);
 	mask_free(m);
 }
 

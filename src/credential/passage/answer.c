@@ -45,10 +45,13 @@ static bool is_own_cookie(const struct passage *x, const struct head_field *f)
 /* An encoding that the client was not let to ask for could hide a value. */
 static bool is_hidden(const struct passage *x, const struct http_head *h)
 {
-	const char *coding = head_find(h, "content-encoding");
-
-	return coding && strcasecmp(coding, "identity") != 0 && x->is_masked && x->rule &&
-	       x->rule->action == CREDENTIAL_INJECT;
+	if (!x->is_masked || !x->rule || x->rule->action != CREDENTIAL_INJECT)
+		return false;
+	for (unsigned i = 0; i < h->field_count; i++)
+		if (strcasecmp(h->fields[i].name, "content-encoding") == 0 &&
+		    strcasecmp(h->fields[i].value, "identity") != 0)
+			return true;
+	return false;
 }
 
 /* Fields that the client may see, masked as one text: a value could reach over a colon. The texts
@@ -148,11 +151,49 @@ static bool count_bytes_in(struct passage *x, size_t size)
 	return x->rule->limits.bytes_in == 0 || use->bytes_in <= x->rule->limits.bytes_in;
 }
 
-bool passage_add_answer(struct passage *x, struct span piece)
+/* A WebSocket that the rule gave a credential for has no extension, so that its frames can be
+ * read. */
+static bool has_frames(const struct passage *x)
+{
+	return x->answer_state == ANSWER_TUNNEL && x->rule && x->rule->action == CREDENTIAL_INJECT;
+}
+
+/* Masks what came after the first `known` bytes. A control frame may lie within a message. */
+static bool mask_answer(struct passage *x, size_t known)
 {
 	const struct mask *mask = x->connection->guard->mask;
-	size_t reach = x->is_masked ? mask_reach(mask) : 0, from;
 	struct passage_queue *q = &x->answer;
+	struct mask_piece piece = {.data = q->bytes.data, .known = known, .size = q->bytes.size};
+	bool is_found;
+
+	if (!has_frames(x))
+		return mask_next(mask, &x->masked, &piece);
+	piece.kinds = q->kinds.data;
+	piece.kind = FRAME_MESSAGE;
+	is_found = mask_next(mask, &x->masked, &piece);
+	piece.kind = FRAME_CONTROL;
+	return mask_next(mask, &x->masked_control, &piece) || is_found;
+}
+
+/* How many bytes at the end have so many of a message. */
+static size_t find_tail(const struct passage *x, enum frame_byte kind, size_t count)
+{
+	if (!has_frames(x))
+		return kind == FRAME_MESSAGE ? count : 0;
+	return frame_tail(&x->answer.kinds, kind, count);
+}
+
+static void make_ready(struct passage_queue *q, size_t kept)
+{
+	if (q->bytes.size > kept && q->bytes.size - kept > q->ready)
+		q->ready = q->bytes.size - kept;
+}
+
+bool passage_add_answer(struct passage *x, struct span piece)
+{
+	size_t reach = x->is_masked ? mask_reach(x->connection->guard->mask) : 0;
+	struct passage_queue *q = &x->answer;
+	size_t known = q->bytes.size;
 
 	x->connection->progress += piece.size;
 	if (!count_bytes_in(x, piece.size))
@@ -160,16 +201,20 @@ bool passage_add_answer(struct passage *x, struct span piece)
 	buf_add_span(&q->bytes, piece);
 	x->answered_ms = x->connection->now_ms;
 	x->is_held = reach > 0;
+	if (q->bytes.overflowed)
+		return false;
 	if (reach == 0) {
 		q->ready = q->bytes.size;
-		return !q->bytes.overflowed;
+		return true;
 	}
-	/* A flush may have let the first bytes of a value go. */
-	from = q->ready < MASK_BEGUN_MIN - 1 ? 0 : q->ready - (MASK_BEGUN_MIN - 1);
-	mask_bytes(mask, q->bytes.data + from, q->bytes.size - from);
-	if (q->bytes.size > reach && q->bytes.size - reach > q->ready)
-		q->ready = q->bytes.size - reach;
-	return !q->bytes.overflowed;
+	if (has_frames(x) && !frame_read(&x->frames, piece, &q->kinds))
+		return false;
+	if (mask_answer(x, known) && x->was_begun) {
+		guard_end_hold(x->connection->guard);
+		x->was_begun = false;
+	}
+	make_ready(q, find_tail(x, FRAME_MESSAGE, reach));
+	return true;
 }
 
 void passage_end_answer(struct passage *x)
@@ -179,21 +224,27 @@ void passage_end_answer(struct passage *x)
 	x->is_held = false;
 }
 
+/* How many bytes at the end begin a value. */
+static size_t find_begun(const struct passage *x)
+{
+	const struct mask *mask = x->connection->guard->mask;
+	size_t of_message = find_tail(x, FRAME_MESSAGE, mask_begun(mask, &x->masked));
+	size_t of_control = find_tail(x, FRAME_CONTROL, mask_begun(mask, &x->masked_control));
+
+	return of_message > of_control ? of_message : of_control;
+}
+
 bool passage_flush(struct passage *x, int64_t silent_ms)
 {
-	struct passage_queue *q = &x->answer;
-	size_t from, kept;
+	size_t kept;
 
 	if (!x->is_held)
 		return false;
 	if (x->connection->now_ms - x->answered_ms < silent_ms)
 		return true;
 	x->is_held = false;
-	/* Also bytes that an earlier flush let go may begin the value. */
-	from = q->ready < MASK_BEGUN_MIN - 1 ? 0 : q->ready - (MASK_BEGUN_MIN - 1);
-	kept = mask_begun(x->connection->guard->mask,
-	                  (struct span){q->bytes.data + from, q->bytes.size - from});
-	if (q->bytes.size - kept > q->ready)
-		q->ready = q->bytes.size - kept;
+	kept = find_begun(x);
+	x->was_begun = kept > 0 && guard_take_hold(x->connection->guard);
+	make_ready(&x->answer, x->was_begun ? kept : 0);
 	return false;
 }

@@ -383,6 +383,8 @@ int draft_inject(struct draft *d, struct error *err)
 	        [INJECT_HEADER] = inject_header, [INJECT_BASIC] = inject_header,
 	        [INJECT_QUERY] = inject_query,   [INJECT_COOKIE] = inject_cookie,
 	        [INJECT_SIGV4] = inject_nothing, [INJECT_PLACEHOLDER] = inject_placeholder};
+	static const char *const partial[] = {"range", "if-range", "request-range", "x-ms-range",
+	                                      "sec-websocket-extensions"};
 	const struct credential_inject *items;
 
 	if (!d->rule)
@@ -397,9 +399,8 @@ int draft_inject(struct draft *d, struct error *err)
 			return -1;
 	/* A part of an answer, or a compressed answer, could repeat a value unseen. */
 	if (d->rule->mask == MASK_ALL) {
-		remove_field(d, "range");
-		remove_field(d, "if-range");
-		remove_field(d, "sec-websocket-extensions");
+		for (size_t i = 0; i < COUNT_OF(partial); i++)
+			remove_field(d, partial[i]);
 		set_field(d, "accept-encoding", "identity");
 	}
 	return 0;

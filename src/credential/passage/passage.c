@@ -31,6 +31,7 @@ static void done_passage(struct passage *x)
 {
 	buf_done(&x->request.bytes);
 	buf_done(&x->answer.bytes);
+	buf_done(&x->answer.kinds);
 	arena_done(&x->arena);
 	free(x);
 }
@@ -60,7 +61,7 @@ size_t passage_connection_memory(const struct passage_connection *c)
 
 	LIST_EACH (&c->passages, struct passage, x, link) {
 		requests += x->request.bytes.capacity;
-		answers += x->answer.bytes.capacity;
+		answers += x->answer.bytes.capacity + x->answer.kinds.capacity;
 		others += sizeof(*x) + arena_memory(&x->arena);
 	}
 	if (c->spare)
@@ -82,10 +83,11 @@ struct passage *passage_new(struct passage_connection *c)
 	struct arena arena = x->arena;
 
 	c->spare = NULL;
-	*x = (struct passage){.connection = c,
-	                      .arena = arena,
-	                      .request = {.bytes = BUF(QUEUE_SIZE_MAX)},
-	                      .answer = {.bytes = BUF(QUEUE_SIZE_MAX)}};
+	*x = (struct passage){
+	        .connection = c,
+	        .arena = arena,
+	        .request = {.bytes = BUF(QUEUE_SIZE_MAX)},
+	        .answer = {.bytes = BUF(QUEUE_SIZE_MAX), .kinds = BUF(QUEUE_SIZE_MAX)}};
 	list_append(&c->passages, &x->link);
 	c->passage_count++;
 	c->progress++;
@@ -122,6 +124,7 @@ void passage_free(struct passage *x)
 	}
 	buf_done(&x->request.bytes);
 	buf_done(&x->answer.bytes);
+	buf_done(&x->answer.kinds);
 	arena_reset(&x->arena);
 	c->spare = x;
 }
@@ -135,21 +138,17 @@ struct span passage_ready(const struct passage_queue *q)
 
 void passage_sent(struct passage_queue *q, size_t size)
 {
-	char last[MASK_BEGUN_MIN - 1];
-	size_t context;
-
 	q->sent += size;
-	/* Bytes that were sent and may begin a value stay before the rest of it. */
-	context = q->sent < MASK_BEGUN_MIN - 1 ? q->sent : MASK_BEGUN_MIN - 1;
 	if (q->sent == q->bytes.size && q->bytes.capacity > QUEUE_KEPT_MAX) {
-		memcpy(last, q->bytes.data + q->sent - context, context);
 		buf_done(&q->bytes);
-		buf_add(&q->bytes, last, context);
-		q->sent = q->ready = context;
+		buf_done(&q->kinds);
+		q->sent = q->ready = 0;
 	} else if (q->sent == q->ready || q->sent >= QUEUE_MOVED_MIN) {
-		buf_consume(&q->bytes, q->sent - context);
-		q->ready -= q->sent - context;
-		q->sent = context;
+		buf_consume(&q->bytes, q->sent);
+		if (q->kinds.size > 0)
+			buf_consume(&q->kinds, q->sent);
+		q->ready -= q->sent;
+		q->sent = 0;
 	}
 }
 

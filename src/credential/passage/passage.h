@@ -17,6 +17,8 @@
 
 #include "base/list.h"
 #include "credential/passage/draft.h"
+#include "credential/passage/frames.h"
+#include "credential/passage/mask.h"
 #include "sandbox/decision.h"
 
 #define PASSAGE_QUEUE_MAX ((size_t)128 * 1024)
@@ -65,9 +67,9 @@ size_t passage_connection_memory(const struct passage_connection *c);
 
 struct passage_queue {
 	struct buf bytes;
-	size_t sent;  /* at the front; the last ones stay, so that a value that they begin is found
-	               */
-	size_t ready; /* may be sent; the rest may begin a value */
+	size_t sent;      /* at the front */
+	size_t ready;     /* may be sent; the rest may begin a value */
+	struct buf kinds; /* of each byte of a WebSocket's frames; else empty */
 	bool has_ended;
 };
 /* What may be sent now. */
@@ -118,7 +120,10 @@ struct passage {
 	char websocket_accept[64]; /* "" = none is asked for */
 	size_t head_size;          /* of both heads, as far as they count for heads_size */
 	bool is_masked;
+	struct mask_stream masked, masked_control; /* of the answer's body; of a control frame */
+	struct frame_reader frames;                /* of a WebSocket whose messages are masked */
 	bool is_held;         /* bytes of the answer wait for more, or for a pause */
+	bool was_begun;       /* a pause let all go but bytes that begin a value: guard_take_hold */
 	bool answer_is_whole; /* with its head, which the host's wire knows */
 	bool is_cut;          /* the answer never becomes whole */
 	uint32_t cut_code;    /* why, as HTTP/2 has it */
