@@ -20,21 +20,11 @@ struct activity_note *code_note_begin(const struct request *rq, const struct api
 	return n;
 }
 
-static struct span text_of_event(const struct code_event *event)
-{
-	if (event->kind == CODE_STDOUT || event->kind == CODE_STDERR)
-		return event->text;
-	if (event->kind == CODE_RESULT && event->result->text)
-		return span_of(event->result->text);
-	if (event->kind == CODE_ERROR)
-		return span_of(event->traceback[0] ? event->traceback : event->value);
-	return (struct span){NULL, 0};
-}
-
 void code_note_event(struct activity_note *n, struct command_recorder *r,
                      const struct code_event *event)
 {
-	struct span text = text_of_event(event);
+	bool is_whole;
+	struct span text = code_event_text(event, &is_whole);
 
 	if (text.size == 0)
 		return;
@@ -42,9 +32,7 @@ void code_note_event(struct activity_note *n, struct command_recorder *r,
 	if (!r)
 		return;
 	command_recorder_add(r, text);
-	/* Other than output, these are whole lines. */
-	if ((event->kind == CODE_RESULT || event->kind == CODE_ERROR) &&
-	    text.data[text.size - 1] != '\n')
+	if (is_whole && text.data[text.size - 1] != '\n')
 		command_recorder_add(r, SPAN("\n"));
 }
 

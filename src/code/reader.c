@@ -251,6 +251,18 @@ static void feed_piece(struct code_reader *r, unsigned stream, struct span *byte
 	bytes->size--;
 }
 
+struct span code_event_text(const struct code_event *event, bool *ret_is_whole)
+{
+	*ret_is_whole = event->kind == CODE_RESULT || event->kind == CODE_ERROR;
+	if (event->kind == CODE_STDOUT || event->kind == CODE_STDERR)
+		return event->text;
+	if (event->kind == CODE_RESULT && event->result->text)
+		return span_of(event->result->text);
+	if (event->kind == CODE_ERROR)
+		return span_of(event->traceback[0] ? event->traceback : event->value);
+	return (struct span){NULL, 0};
+}
+
 void code_reader_init(struct code_reader *r, const char *nonce)
 {
 	*r = (struct code_reader){.message = BUF(CODE_MESSAGE_MAX)};

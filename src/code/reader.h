@@ -37,6 +37,9 @@ struct code_event {
 	const struct code_result *result;
 	const char *name, *value, *traceback;
 };
+/* What a person reads of the event: output, the text of a result, a traceback. Size 0: nothing.
+ * *ret_is_whole: it is whole lines, though it may lack the last line break. */
+struct span code_event_text(const struct code_event *event, bool *ret_is_whole);
 
 struct code_stream {
 	char piece[CODE_PIECE_MAX];
