@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tool/recorded.h — private: recordings of what the tool bash runs (terminal/recording.h). */
+/* tool/recorded.h — private: recordings of what the tools bash and run_code run
+ * (terminal/recording.h). */
 #pragma once
 
 #include "base/error.h"

@@ -7,8 +7,10 @@
 #include "decision/watch.h"
 #include "code/block.h"
 #include "json/json.h"
+#include "terminal/command_cast.h"
 #include "tool/artifacts.h"
 #include "tool/builtin.h"
+#include "tool/recorded.h"
 #include "tool/tool.h"
 #include "wire/agent_cause.h"
 
@@ -21,7 +23,7 @@
 struct run_code_input {
 	const char *language, *code, *artifacts;
 	int64_t timeout_ms;
-	bool restart;
+	bool restart, record;
 };
 static const struct json_member run_code_input_members[] = {
         JSON_TEXT_MEMBER(run_code_input, language, .min = 1, .max = 32,
@@ -35,6 +37,8 @@ static const struct json_member run_code_input_members[] = {
                           .about = "interrupt the block after this time; 0 = the default"),
         JSON_BOOL_MEMBER(run_code_input, restart,
                          .about = "restart the interpreter first: its state is lost"),
+        JSON_BOOL_MEMBER(run_code_input, record,
+                         .about = "record its output as asciicast, for people to replay"),
         JSON_TEXT_MEMBER(run_code_input, artifacts, .max = PATH_SIZE_MAX,
                          .about = TOOL_ARTIFACTS_ABOUT, .example = "out"),
 };
@@ -51,7 +55,7 @@ static const struct json_member failure_shape_members[] = {
 static JSON_SHAPE(failure_shape, "RunCodeError", run_code_failure, "The exception of a block");
 
 struct run_code_output {
-	const char *standard_output, *standard_error, *context;
+	const char *standard_output, *standard_error, *context, *recording;
 	int64_t execution_count, duration_ms;
 	bool timed_out, context_ended, truncated;
 	const char *cause;
@@ -73,6 +77,8 @@ static const struct json_member run_code_output_members[] = {
                          .about = "what network rules refused in the sandbox while it ran"),
         JSON_LIST_MEMBER(run_code_output, artifacts, &tool_artifact_shape,
                          .flags = JSON_OMIT_EMPTY),
+        JSON_TEXT_MEMBER(run_code_output, recording, .flags = JSON_OMIT_EMPTY,
+                         .about = "id of the recording"),
         JSON_OBJECT_MEMBER(run_code_output, error, &failure_shape, .flags = JSON_OMIT_EMPTY),
         JSON_TEXT_MEMBER(run_code_output, context, .name = "contextId"),
         JSON_BOOL_MEMBER(run_code_output, context_ended,
@@ -88,6 +94,7 @@ struct run_code_results {
 	struct head_tail both, streams[2];
 	struct code_result *results; /* SHOWN_MAX of them */
 	size_t size;                 /* bytes of the results */
+	struct command_cast *cast;   /* gets the output; or NULL */
 };
 
 static void run_code_results_done(struct run_code_results *s)
@@ -156,10 +163,24 @@ static void add_result(struct run_code_results *s, const struct code_result *r)
 	};
 }
 
+static void record_event(struct command_cast *cast, const struct code_event *event)
+{
+	bool is_whole;
+	struct span text = code_event_text(event, &is_whole);
+
+	if (text.size == 0)
+		return;
+	command_cast_add(cast, text);
+	if (is_whole && text.data[text.size - 1] != '\n')
+		command_cast_add(cast, SPAN("\n"));
+}
+
 static void on_event(void *context, const struct code_event *event)
 {
 	struct run_code_results *s = context;
 
+	if (s->cast)
+		record_event(s->cast, event);
 	switch (event->kind) {
 	case CODE_BEGIN:
 		s->out.execution_count = event->count;
@@ -289,6 +310,21 @@ static int open_context(const struct tool_call *call, const struct run_code_inpu
 	return code_open(at, call->arena, &open, ret, err);
 }
 
+/* Runs the block, and stores what was recorded of it, also when the call fails meanwhile. */
+static int run_recorded(struct run_code_results *s, const struct code_at *at,
+                        const struct code_block *block, struct code_ended *ret, struct error *err)
+{
+	const struct agent_process kernel = {.process = block->context->process};
+	int result;
+
+	if (tool_cast_begin(s->call, block->code, &s->cast, err) < 0)
+		return -1;
+	result = code_block_run(at, block, ret, err);
+	s->out.recording = tool_cast_end(s->call, s->cast, &kernel);
+	s->cast = NULL;
+	return result;
+}
+
 static int run_code_call(const struct tool_call *call, const void *input, struct tool_result *ret,
                          struct error *err)
 {
@@ -318,7 +354,8 @@ static int run_code_call(const struct tool_call *call, const void *input, struct
 		            call->timeout_max_ms);
 	if (open_context(call, in, &at, &context, err) < 0)
 		return -1;
-	if (code_block_run(&at, &block, &ended, err) < 0)
+	if ((in->record ? run_recorded(&s, &at, &block, &ended, err)
+	                : code_block_run(&at, &block, &ended, err)) < 0)
 		return -1;
 	s.out.context = context.id;
 	s.out.timed_out = ended.timed_out;

@@ -131,10 +131,27 @@ def test_the_tool_bash_is_recorded(api, box):
     head, events = recorded(api, done["recording"])
     assert sorted(text_of(events).split()) == ["bad", "seen"] and head["title"].startswith("echo seen")
     assert "recording" not in bash(command="echo unseen")
-    late = bash(command="echo later", record=True, timeout_ms=1)
+    late = bash(command="echo later; exec sleep 60", record=True, timeout_ms=500)
     assert late["timed_out"] and recorded(api, late["recording"])
     job = bash(command="echo job; sleep 0.5; echo end", background=True, record=True)
     assert text_of(recorded(api, job["recording"])[1]) == "job\r\nend\r\n"
+
+
+def test_the_tool_run_code_is_recorded(api, box):
+    def run_code(**more):
+        return api.post("/v1/tools/run_code", {"sandboxId": box, "input": more})["structuredContent"]
+    done = run_code(code="import sys\nprint('seen')\n6 * 7", record=True)
+    assert done["stdout"] == "seen\n" and done["recording"].startswith(f"{box}-")
+    head, events = recorded(api, done["recording"])
+    assert text_of(events) == "seen\r\n42\r\n" and head["title"].startswith("import sys")
+    [row] = [r for r in api.get(f"{LIST}?sandbox={box}")["items"] if r["id"] == done["recording"]]
+    assert row["process"] > 0 and row["user"], "the interpreter's process, and the caller"
+    assert "recording" not in run_code(code="print('unseen')")
+    failed = run_code(code="print('before')\n1 / 0", record=True)
+    text = text_of(recorded(api, failed["recording"])[1])
+    assert failed["error"]["name"] == "ZeroDivisionError" and text.startswith("before\r\n") and "ZeroDivisionError" in text and "unseen" not in text
+    late = run_code(code="import time\nprint('begun', flush=True)\ntime.sleep(60)", record=True, timeout_ms=500)
+    assert late["timed_out"] and text_of(recorded(api, late["recording"])[1]).startswith("begun\r\n")
 
 
 def test_a_sandbox_does_not_choose_the_id_of_a_recording(api, box):
@@ -149,6 +166,9 @@ def test_a_sandbox_does_not_choose_the_id_of_a_recording(api, box):
 
 
 def test_what_cannot_be_recorded_is_refused(api, box):
+    with pytest.raises(atoll.ApiError) as refused:
+        api.post("/v1/tools/run_code", {"sandboxId": box, "input": {"code": "1", "record": "yes"}})
+    assert refused.value.status == 400 and "record" in str(refused.value)
     for body in ({"command": "true", "record": "yes"}, {"command": "true", "background": True, "record": 1}):
         with pytest.raises(atoll.ApiError) as refused:
             api.post(f"{PATH}/{box}/exec", body)
