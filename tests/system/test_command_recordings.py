@@ -176,7 +176,33 @@ def test_what_cannot_be_recorded_is_refused(api, box):
 
 
 def test_the_command_line_records(server, api, box):
-    env = {"ATOLL_API_URL": f"http://127.0.0.1:{server.port}", "ATOLL_API_KEY": server.key, "PATH": "/usr/bin:/bin", "HOME": "/root"}
-    done = subprocess.run([atoll.ATOLL, "exec", "--record", box, "--", "echo", "by hand"], env=env, capture_output=True, text=True, timeout=60)
+    def cli(*arguments, text=None):
+        env = {"ATOLL_API_URL": f"http://127.0.0.1:{server.port}", "ATOLL_API_KEY": server.key, "PATH": "/usr/bin:/bin", "HOME": "/root"}
+        return subprocess.run([atoll.ATOLL, *arguments], env=env, input=text, capture_output=True, text=True, timeout=60)
+
+    def replayed(done):
+        """What the line that the command prints replays."""
+        [line] = [line for line in done.stderr.splitlines() if line.startswith("recorded: atoll replay ")]
+        recording = line.split()[-1]
+        recorded(api, recording)
+        return cli("replay", "--speed", "100", recording).stdout
+
+    done = cli("exec", "--record", box, "--", "echo", "by hand")
     assert done.returncode == 0 and done.stdout == "by hand\n", done
-    atoll.wait_for(lambda: [r for r in api.get(f"{LIST}?sandbox={box}")["items"] if r["window"] == "echo"], 20, lambda: api.get(LIST))
+    assert "by hand" in replayed(done)
+    assert "recorded" not in cli("exec", box, "--", "true").stderr
+    done = cli("code", "--record", box, text="print('a block')")
+    assert done.returncode == 0 and done.stdout == "a block\n" and "a block" in replayed(done), done
+    done = cli("run", "--template", "host", "--record", "--", "echo", "in a sandbox that goes")
+    assert done.stdout == "in a sandbox that goes\n" and done.stdout.strip() in replayed(done), done
+    for tool, argument in (("bash", "command=echo by a tool"), ("run_code", "code=print('by a tool')")):
+        done = cli("tool", "--sandbox", box, "--record", tool, argument)
+        assert done.stdout == "by a tool\n" and "by a tool" in replayed(done), done
+    done = cli("tool", "--sandbox", box, "--record", "read", "path=none")
+    assert done.returncode != 0 and "the tool 'read' records nothing" in done.stderr, done
+    job = cli("job", "run", "--record", box, "--", "echo", "a job")
+    assert job.returncode == 0, job
+    assert cli("job", "wait", job.stdout.strip()).stdout == "a job\n"
+    def of_the_job():
+        return [r for r in api.get(f"{LIST}?sandbox={box}")["items"] if r["window"] == "echo" and r["duration_ms"] >= 0][-1:]
+    atoll.wait_for(lambda: text_of(recorded(api, of_the_job()[0]["id"])[1]) == "a job\r\n", 20, lambda: api.get(LIST))

@@ -24,6 +24,7 @@ int run_options_parse(struct cli *cli, struct session_options *options)
 	options->cwd = arguments_text(args, "workdir", NULL);
 	options->user = arguments_text(args, "user", NULL);
 	options->env = arguments_list(cli, "env");
+	options->is_recorded = arguments_has(args, "record");
 	if (session_env_json(cli->arena, options->env, &ignored, cli->err) < 0)
 		return -1;
 	return arguments_duration(args, "timeout", &options->timeout_ms, cli->err);

@@ -17,6 +17,10 @@
 	{                                                                                          \
 		"user", "USER", "user inside the sandbox", .letter = 'u'                           \
 	}
+#define OPTION_RECORD                                                                              \
+	{                                                                                          \
+		"record", NULL, "record its output, and print how to replay it"                    \
+	}
 #define OPTIONS_RUN                                                                                \
 	OPTION_ENV, OPTION_WORKDIR, OPTION_USER,                                                   \
 	        {"interactive", NULL,                                                              \

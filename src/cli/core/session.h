@@ -58,6 +58,8 @@ struct json_value;
 /* Prints a line to stderr if the cause explains more than the exit code, such as out of memory or a
  * full disk. */
 void session_print_cause(const struct json_value *ended);
+/* Prints a line to stderr that tells how to replay the recording, if the answer names one. */
+void session_print_recording(const struct json_value *ended);
 /* The status that a shell would report for an "exit" event or a complete answer; prints the
  * cause. */
 int session_exit_status(const struct json_value *ended);

@@ -43,6 +43,14 @@ void session_print_cause(const struct json_value *ended)
 		(void)fprintf(stderr, "atoll: %s\n", why);
 }
 
+void session_print_recording(const struct json_value *ended)
+{
+	const char *id = json_get_text(ended, "recording", NULL);
+
+	if (id)
+		(void)fprintf(stderr, "recorded: atoll replay %s\n", id);
+}
+
 int session_exit_status(const struct json_value *ended)
 {
 	int64_t code = json_get_whole(ended, "exit_code", 125);
@@ -77,6 +85,7 @@ static int on_event(void *context, const struct json_value *event, struct error 
 			return -1;
 	} else if (strcmp(name, "exit") == 0) {
 		e->ended = true;
+		session_print_recording(event);
 		e->status = session_exit_status(event);
 	}
 	/* Only after the bytes were written: a resumed stream must not skip them. */

@@ -135,6 +135,8 @@ static int write_body(struct cli *cli, struct buf *body)
 	body_add_text(body, "language", language);
 	body_add_text(body, "contextId", context);
 	json_add_raw(body, "env", span_of(env));
+	if (arguments_has(args, "record"))
+		json_add_bool(body, "record", true);
 	if (timeout_ms > 0)
 		json_add_whole(body, "timeout_ms", timeout_ms);
 	if (is_ephemeral(cli) && add_settings(cli, body) < 0)
@@ -217,6 +219,7 @@ static const struct command_option options[] = {
         {"out", "DIR", "folder for pictures, tables and other forms of results", .letter = 'o',
          .completion = COMPLETE_FOLDER},
         OPTION_ENV,
+        OPTION_RECORD,
         {"timeout", "DURATION", "interrupt the code after this time, such as 90s; exit status 124"},
         {0},
 };

@@ -125,6 +125,7 @@ static int on_event(void *context, const struct json_value *event, struct error 
 		return on_error(e, event, err);
 	if (strcmp(name, "exit") == 0) {
 		e->has_ended = true;
+		session_print_recording(event);
 		e->status = session_exit_status(event);
 	}
 	return 0;

@@ -14,6 +14,7 @@ static int exec_in_terminal(struct cli *cli, const struct session_options *o)
 	        .cwd = o->cwd,
 	        .user = o->user,
 	        .env = o->env,
+	        .record = o->is_recorded,
 	};
 	bool detached;
 	int status;
@@ -34,7 +35,6 @@ static int run_exec(struct cli *cli)
 
 	if (run_options_parse(cli, &options) < 0 || cli_connect(cli) < 0)
 		return -1;
-	options.is_recorded = arguments_has(&cli->args, "record");
 	if (arguments_has(&cli->args, "interactive") && terminal_is_here())
 		return exec_in_terminal(cli, &options);
 	if (cli->json)
@@ -45,7 +45,7 @@ static int run_exec(struct cli *cli)
 
 static const struct command_option options[] = {
         OPTIONS_RUN,
-        {"record", NULL, "keep its output as a recording: see 'atoll terminal recordings'"},
+        OPTION_RECORD,
         {0},
 };
 

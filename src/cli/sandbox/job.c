@@ -95,6 +95,7 @@ static const struct command_option run_options[] = {
         {"timeout", "TIME", "kill the command after this time (30s, 2h)", .member = "timeout_ms"},
         {"cwd", "FOLDER", "folder to run in"},
         {"user", "USER", "user name or number inside the sandbox"},
+        {"record", NULL, "record its output to its end: see 'atoll terminal recordings'"},
         {0},
 };
 static const struct command_option ls_options[] = {

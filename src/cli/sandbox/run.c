@@ -28,7 +28,12 @@ static int copy_files_in(struct cli *cli, const char *id)
 static int run_inside(struct cli *cli, const struct session_options *o, bool *ret_detached)
 {
 	struct terminal_options terminal = {
-	        .sandbox = o->sandbox, .args = o->args, .cwd = o->cwd, .user = o->user};
+	        .sandbox = o->sandbox,
+	        .args = o->args,
+	        .cwd = o->cwd,
+	        .user = o->user,
+	        .record = o->is_recorded,
+	};
 	int status;
 
 	if (copy_files_in(cli, o->sandbox) < 0)
@@ -122,6 +127,7 @@ static const struct command_option options[] = {
         OPTION_CONFIG,
         {"name", "NAME", "name of the sandbox"},
         OPTIONS_RUN,
+        OPTION_RECORD,
         OPTIONS_RESOURCES,
         OPTIONS_PROVIDER,
         OPTION_VOLUME,

@@ -7,6 +7,7 @@
 #include "cli/core/listing.h"
 #include "cli/core/resources.h"
 #include "cli/core/server.h"
+#include "cli/core/session.h"
 #include "cli/core/text_out.h"
 #include "json/write.h"
 
@@ -77,12 +78,26 @@ static int add_argument(struct cli *cli, const struct json_value *schema, const 
 	return 0;
 }
 
+/* Of a tool that takes it: --record is the argument record=true. */
+static int add_record(struct cli *cli, const struct json_value *schema, struct buf *input)
+{
+	if (!arguments_has(&cli->args, "record"))
+		return 0;
+	if (!json_get(schema, "record"))
+		return FAIL(cli->err, ERROR_INVALID, "the tool '%.64s' records nothing",
+		            cli->args.words[0]);
+	json_add_bool(input, "record", true);
+	return 0;
+}
+
 static int read_input(struct cli *cli, const struct json_value *schema, struct buf *input)
 {
 	json_begin_object(input, NULL);
 	for (unsigned i = 1; i < cli->args.count; i++)
 		if (add_argument(cli, schema, cli->args.words[i], input) < 0)
 			return -1;
+	if (add_record(cli, schema, input) < 0)
+		return -1;
 	json_end_object(input);
 	return 0;
 }
@@ -140,6 +155,8 @@ static int print_result(struct cli *cli, const struct json_value *answer)
 		print_json(answer);
 	for (size_t i = 0; i < json_count(content) && !cli->json; i++)
 		print_content(cli, json_item_at(content, i));
+	if (!cli->json)
+		session_print_recording(json_get(answer, "structuredContent"));
 	if (json_get(answer, "approvalId"))
 		return PENDING_STATUS;
 	return (int)(status & 0xff);
@@ -185,6 +202,7 @@ static const struct command_option options[] = {
          "files of the call, at /mnt/workspaces/NAME; without --lease the call is ephemeral"},
         {"conversation", "ID", "conversation that owns background jobs"},
         {"origin", "JSON", "origin of the call, for reports of jobs and approvals"},
+        {"record", NULL, "record the output of bash or run_code, and print how to replay it"},
         {0},
 };
 
