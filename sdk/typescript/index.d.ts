@@ -54,7 +54,7 @@ export interface RunOptions {
   /** A folder: its files that the command makes or changes are kept as artifacts. */
   artifacts?: string;
   onArtifact?: (artifact: types.StoredArtifact) => unknown;
-  /** Records the output as asciicast; not of a command in the background. */
+  /** Records the output as asciicast; of a command in the background to its end. */
   record?: boolean;
   /** Kills the command. */
   signal?: AbortSignal;
@@ -88,6 +88,8 @@ export class CommandHandle {
   readonly pid: number;
   /** Id of the job of a command in the background, for new Atoll().jobs. */
   readonly resultId?: string;
+  /** Of a command in the background with record: the id of its recording, which is listed when it has ended. */
+  readonly recording?: string;
   /** Output so far, if wait() was called or a callback was given. */
   readonly stdout: string;
   readonly stderr: string;
@@ -159,7 +161,7 @@ export interface CodeCallbacks {
 /** Options of a block in a context. The block is interrupted when `signal` is aborted or `timeoutMs` has passed. */
 export interface CodeOptions
   extends CodeCallbacks,
-    Pick<RunOptions, 'env' | 'timeoutMs' | 'onStdout' | 'onStderr' | 'outputLimitBytes' | 'artifacts' | 'onArtifact' | 'signal'> {
+    Pick<RunOptions, 'env' | 'timeoutMs' | 'onStdout' | 'onStderr' | 'outputLimitBytes' | 'artifacts' | 'onArtifact' | 'record' | 'signal'> {
   /** Python, or the language of the given context, unless given. */
   language?: CodeLanguage;
   /** An id, or an answer of contexts.create. By default the language's own context. */

@@ -79,6 +79,12 @@ test('a command is recorded when its call asks', async () => {
   const { recording } = await sandbox.commands.run('echo kept', { record: true });
   assert.match(recording, new RegExp(`^${sandbox.id}-`));
   assert.equal((await sandbox.commands.run('true')).recording, undefined);
+  const block = await sandbox.code.run("print('kept')", { record: true });
+  assert.match(block.recording, new RegExp(`^${sandbox.id}-`));
+  assert.equal((await sandbox.code.run('1')).recording, undefined);
+  const job = await sandbox.commands.run('echo job', { record: true, background: true });
+  assert.equal((await job.wait()).ok, true);
+  assert.match(job.recording, new RegExp(`^${sandbox.id}-`));
 });
 
 test('output comes while the command runs', async () => {

@@ -565,7 +565,13 @@ def test_a_command_is_recorded(where, sandbox):
     recording = sandbox.commands.run("echo kept", record=True).recording
     client = Atoll(**where)
     atoll.wait_for(lambda: recording in [item["id"] for item in client.request("GET", "/api/sandbox/recordings")["items"]], 20, recording)
-    client.request("DELETE", f"/api/sandbox/recordings/{recording}")
+    block = sandbox.code.run("print('kept')", record=True).recording
+    handle = sandbox.commands.run("echo job", record=True, background=True)
+    assert handle.wait().ok and block and handle.recording and len({recording, block, handle.recording}) == 3
+    assert sandbox.code.run("1").recording is None
+    for one in (recording, block, handle.recording):
+        atoll.wait_for(lambda one=one: one in [item["id"] for item in client.request("GET", "/api/sandbox/recordings")["items"]], 20, one)
+        client.request("DELETE", f"/api/sandbox/recordings/{one}")
 
 
 def test_the_audit_is_read_in_pages_and_exported(where):

@@ -102,7 +102,7 @@ class _Block:
             stderr=stderr.decode("utf-8", "replace"), signal=told["signal"], timed_out=told["timed_out"], duration_ms=told["duration_ms"],
             process=told["process"], truncated=cut_stdout or cut_stderr, artifacts=self.artifacts, cause=told["cause"],
             results=self.results, error=self.error, execution_count=told["execution_count"], context=told["contextId"],
-            context_ended=told["context_ended"])
+            context_ended=told["context_ended"], recording=told.get("recording"))
 
     def kill(self):
         """Interrupts the block, from any thread."""
@@ -117,7 +117,7 @@ _OF_A_PROCESS = {"cwd": "create a context with contexts.create(cwd=…)", "user"
                  "columns": None, "label": None, "background": None, "conversation": None, "origin": None}
 
 
-def _body_of(code, language, context, *, env=None, timeout=None, artifacts=None, **others):
+def _body_of(code, language, context, *, env=None, timeout=None, artifacts=None, record=None, **others):
     for name, value in others.items():
         if name not in _OF_A_PROCESS:
             raise TypeError(f"code.run has no option '{name}'")
@@ -125,7 +125,7 @@ def _body_of(code, language, context, *, env=None, timeout=None, artifacts=None,
             cure = "pass context=None to run the code in a process of its own"
             raise InvalidRequestError(f"{name} cannot be used in a context", code="invalid_request",
                                       hint=" or ".join(filter(None, (cure, _OF_A_PROCESS[name]))))
-    return without_none({"code": code, "language": language, "contextId": context, "env": env, "artifacts": artifacts,
+    return without_none({"code": code, "language": language, "contextId": context, "env": env, "artifacts": artifacts, "record": record,
                          "timeout_ms": None if timeout is None else max(1, int(timeout * 1000))})
 
 
@@ -194,7 +194,7 @@ class Code:
         that keeps nothing; it takes all options of commands.run. java runs in contexts only.
         An exception is not raised here: it is `error` of the answer.
 
-        Options: env, timeout (seconds), artifacts, output_limit_bytes, and callbacks that are called while the block runs:
+        Options: env, timeout (seconds), artifacts, record, output_limit_bytes, and callbacks that are called while the block runs:
         on_stdout, on_stderr, on_result, on_error, on_artifact."""
         language, context = _where_it_runs(language, context)
         if context is None:

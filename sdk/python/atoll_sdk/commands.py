@@ -66,6 +66,7 @@ class CommandHandle:
                  output_limit_bytes=OUTPUT_LIMIT):
         self.sandbox, self.process, self.pid, self.since = sandbox, process, None, "0.0"
         self.result_id = None  # of one that was started in the background: its job, for Atoll().jobs
+        self.recording = None  # of one that was started in the background with record=True: the id of its recording
         self.tell = {"stdout": on_stdout, "stderr": on_stderr, "artifact": on_artifact}
         self.kept = {"stdout": Kept(output_limit_bytes), "stderr": Kept(output_limit_bytes)}
         self.told = {"stdout": 0, "stderr": 0}
@@ -169,6 +170,7 @@ def _start(sandbox, operation, what, *, cwd=None, env=None, user=None, stdin=Non
     if background:
         started = sandbox.transport.request("POST", where, json={**body, "background": True})
         handle.process, handle.pid, handle.result_id = started["process"], started["pid"], started.get("resultId")
+        handle.recording = started.get("recording")
         return handle
     return handle._follow(sandbox.transport.events("POST", where, query={"stream": "sse"}, json=body))
 

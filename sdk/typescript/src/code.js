@@ -113,6 +113,7 @@ class Block {
       executionCount: exit.execution_count,
       context: exit.contextId,
       contextEnded: exit.context_ended,
+      recording: exit.recording,
     };
   }
 }
@@ -144,9 +145,9 @@ export class Code {
 
   async runIn(contextId, code, language, options) {
     refuseOthers(options);
-    const { env, timeoutMs, artifacts, signal } = options;
+    const { env, timeoutMs, artifacts, record, signal } = options;
     const block = new Block(options);
-    const json = { language, code, contextId, env, artifacts, timeout_ms: timeoutMs };
+    const json = { language, code, contextId, env, artifacts, record, timeout_ms: timeoutMs };
     const call = { query: { stream: 'sse' }, json, signal };
     for await (const event of events(this.sandbox.transport, 'POST', path`/api/sandbox/instances/${this.sandbox.id}/code`, call)) {
       const exit = await block.take(event);

@@ -236,6 +236,7 @@ export async function start(sandbox, operation, what, options) {
     handle.process = started.process;
     handle.pid = started.pid;
     handle.resultId = started.resultId;
+    handle.recording = started.recording;
     if (options.onStdout || options.onStderr) handle.wait().catch(() => {});
     return handle;
   }
