@@ -87,6 +87,18 @@ export function parseTime(text: string | null | undefined): number | null {
   return Number.isNaN(at) ? null : at;
 }
 
+/** "2026-11-01T10:00" of an input, which is in the reader's own time, as the API takes it; anything else: undefined. */
+export function isoOfLocal(text: string): string | undefined {
+  const at = text ? new Date(text) : null;
+  return at && !Number.isNaN(at.getTime()) ? at.toISOString() : undefined;
+}
+
+/** The other way; "" for none. */
+export function localOfIso(text: string | null | undefined): string {
+  const at = parseTime(text);
+  return at === null ? "" : `${formatDate(at)}T${formatClock(at).slice(0, 5)}`;
+}
+
 /** Cuts in the middle: "sb_1f…9c2d". */
 export function cutMiddle(text: string, max = 12): string {
   if (text.length <= max) return text;

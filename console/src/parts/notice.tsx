@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // notice.tsx: pages without rows, errors where they happened, and what stands there while something loads.
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { ApiError } from "../api/errors";
 import type { Resource } from "../store/resource";
 import { common as t } from "../text/en";
@@ -29,8 +29,13 @@ export function Empty(props: { icon?: string; title: string; isPage?: boolean; c
 
 /** What the API says: message, hint, request id. */
 export function ErrorNote({ error, what, onRetry, onClose }: { error: ApiError; what?: string; onRetry?: () => void; onClose?: () => void }) {
+  const note = useRef<HTMLDivElement>(null);
+  // Above a long form it would be out of view, while the button that failed is at the end.
+  useEffect(() => {
+    if (note.current?.closest("dialog")) note.current.scrollIntoView({ block: "nearest" });
+  }, [error]);
   return (
-    <div class="note bad" role="alert">
+    <div ref={note} class="note bad" role="alert">
       <Icon name="warning" />
       <div class="note-body">
         <p class="note-title">{showHiddenLines(what ? `${what}: ${error.message}` : error.message)}</p>

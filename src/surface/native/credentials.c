@@ -410,8 +410,10 @@ static int credential_create(struct request *rq, const void *body, struct reply 
 		return FAIL_HINT(err,
 		                 "sign in, use a key of a member, or store it for the project");
 	}
-	if (require_owner(rq, &r, err) < 0 || credential_name_check(b->name, err) < 0 ||
-	    apply_preset(rq, b, &r, err) < 0 || apply_credential_body(rq, b, &r, err) < 0 ||
+	if (credential_name_check(b->name, err) < 0)
+		return FAIL_CONTEXT(err, "name");
+	if (require_owner(rq, &r, err) < 0 || apply_preset(rq, b, &r, err) < 0 ||
+	    apply_credential_body(rq, b, &r, err) < 0 ||
 	    store_credential_insert(api_of(rq)->store, &r, err) < 0)
 		return -1;
 	api_audit_subject(rq, r.name);

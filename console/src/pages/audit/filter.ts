@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // filter.ts: the filter in the address, as the API takes it.
 import type { AuditRow } from "../../api/generated";
+import { isoOfLocal } from "../../parts/format";
 import { queryOf } from "../../router";
 
 export type Result = "ok" | "refused" | "failed" | "interrupted";
@@ -21,15 +22,9 @@ export interface Filter {
   all?: boolean;
 }
 
-/** "2026-11-01T10:00" of an input, which is in the reader's own time; anything else is left out. */
-function timeOf(text: string): string | undefined {
-  const at = text ? new Date(text) : null;
-  return at && !Number.isNaN(at.getTime()) ? at.toISOString() : undefined;
-}
-
 export function filterOf(results: Record<string, string>): Filter {
   const texts = Object.fromEntries(TEXTS.map((name) => [name, queryOf(name).trim()] as const).filter(([, value]) => value));
-  const times = Object.fromEntries(TIMES.map((name) => [name, timeOf(queryOf(name))] as const).filter(([, value]) => value));
+  const times = Object.fromEntries(TIMES.map((name) => [name, isoOfLocal(queryOf(name))] as const).filter(([, value]) => value));
   const result = queryOf("result");
   return { ...texts, ...times, ...(result && result in results ? { result: result as Result } : {}), ...(queryOf("all") === "1" ? { all: true } : {}) };
 }
