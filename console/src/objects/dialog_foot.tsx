@@ -3,12 +3,20 @@
 import { Button } from "../parts/button";
 import { common as words } from "../text/en";
 
-export function DialogFoot({ isBusy, yes, onClose }: { isBusy: boolean; yes: string; onClose: () => void }) {
+interface Props {
+  isBusy: boolean;
+  yes: string;
+  /** Why the form cannot be sent. */
+  disabledBecause?: string | null;
+  onClose: () => void;
+}
+
+export function DialogFoot({ isBusy, yes, disabledBecause, onClose }: Props) {
   return (
     <>
       <span class="grow" />
       <Button onClick={onClose}>{words.cancel}</Button>
-      <Button type="submit" kind="primary" isBusy={isBusy}>
+      <Button type="submit" kind="primary" isBusy={isBusy} disabledBecause={disabledBecause}>
         {yes}
       </Button>
     </>

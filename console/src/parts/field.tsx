@@ -11,6 +11,8 @@ export interface FieldFrame {
   help?: ComponentChildren;
   error?: string | null;
   isRequired?: boolean;
+  /** Wrong, as a text says that stands elsewhere. */
+  isWrong?: boolean;
   /** The label is for screen readers only. */
   isLabelHidden?: boolean;
 }
@@ -20,12 +22,12 @@ export function Field(props: FieldFrame & { children: (attributes: { id: string;
   const id = useId();
   const note = props.error ? `${id}-error` : props.help ? `${id}-help` : undefined;
   return (
-    <div class={`field${props.error ? " wrong" : ""}`}>
+    <div class={`field${props.error || props.isWrong ? " wrong" : ""}`}>
       <label class={props.isLabelHidden ? "off-screen" : "field-label"} for={id}>
         {props.label}
         {props.isRequired && <span aria-hidden="true"> *</span>}
       </label>
-      {props.children({ id, "aria-describedby": note, "aria-invalid": props.error ? true : undefined, "aria-required": props.isRequired || undefined })}
+      {props.children({ id, "aria-describedby": note, "aria-invalid": props.error || props.isWrong ? true : undefined, "aria-required": props.isRequired || undefined })}
       {props.error ? (
         <p class="field-error" id={`${id}-error`}>
           {props.error}

@@ -50,6 +50,7 @@ journey("a credential is stored, gets new values, is changed and deleted; its va
   await checkAxe(page, "credentials");
   await screenshot(page, "credentials");
   const first = await api("GET", "/v1/credentials/from-console");
+  assert.equal(first.preset, "github", "sandboxes can take its rules by its preset");
   await row.getByRole("button", { name: "Actions for from-console" }).click();
   await page.getByRole("menuitem", { name: "Give new values" }).click();
   const rotate = page.getByRole("dialog", { name: "New values for from-console" });
@@ -63,9 +64,9 @@ journey("a credential is stored, gets new values, is changed and deleted; its va
   await page.getByRole("menuitem", { name: "Change" }).click();
   const change = page.getByRole("dialog", { name: "Change from-console" });
   await change.getByRole("textbox", { name: "Hosts" }).fill("api.github.com other.example.com");
-  await change.getByText("takes the values again").waitFor();
+  await change.getByText("take the values again").waitFor();
   await change.getByRole("textbox", { name: "Hosts" }).fill("api.github.com");
-  await change.getByText("takes the values again").waitFor({ state: "detached" });
+  await change.getByText("take the values again").waitFor({ state: "detached" });
   await change.getByRole("button", { name: "Save" }).click();
   await page.getByText("from-console is changed").waitFor();
   assert.deepEqual((await api("GET", "/v1/credentials/from-console")).hosts, ["api.github.com"]);
@@ -99,7 +100,6 @@ journey("a login by a device code makes a credential, and is ended at the servic
     await tab.close();
     await page.bringToFront();
     await eventually(async () => (await api("GET", "/v1/connects")).items[0]?.state === "done", "the tokens", 30000);
-    await login.getByRole("button", { name: "Read again" }).click();
     await login.getByText("The credential by-device has its tokens.").waitFor();
     assert.equal(/access-value|refresh-value|client-value|device-secret/.test(await page.content()), false);
     await login.getByRole("button", { name: "Close" }).last().click();
@@ -153,9 +153,10 @@ journey("an agent's request is denied, another one is allowed and revoked", asyn
   await page.getByText("to open <img src=x> the pull request").waitFor();
   await checkAxe(page, "a request for a credential");
   await screenshot(page, "credentials-consents");
-  await page.getByRole("textbox", { name: "Conversation" }).fill("another");
+  await page.getByRole("textbox", { name: "Only this conversation" }).fill("another");
+  await page.getByText("No consent matches").waitFor();
   await request.waitFor({ state: "detached" });
-  await page.getByRole("textbox", { name: "Conversation" }).fill("talk-1");
+  await page.getByRole("textbox", { name: "Only this conversation" }).fill("talk-1");
   await page.getByRole("button", { name: "Deny" }).click();
   await page.getByText("The use of asked is denied").waitFor();
   await request.waitFor({ state: "detached" });

@@ -6,7 +6,8 @@ import { getV1CredentialPresets, getV1Credentials, postV1Connects, type Connect,
 import { connectCreateSchema } from "../../api/schemas";
 import { ActionError } from "../../objects/action_error";
 import { DialogFoot } from "../../objects/dialog_foot";
-import { useAction } from "../../objects/use_action";
+import { memberError, useAction } from "../../objects/use_action";
+import { Button } from "../../parts/button";
 import { Dialog } from "../../parts/dialog";
 import { Segmented, SelectField, TextField } from "../../parts/field";
 import { Loaded, Note } from "../../parts/notice";
@@ -15,7 +16,7 @@ import { useResource } from "../../store/resource";
 import { projectId } from "../../store/session";
 import { common as words, credentials as t } from "../../text/en";
 import { listOf } from "./fields";
-import { choicesOf, HostsField, ownerChoices, usualOwner } from "./forms";
+import { choicesOf, HostsField, ownerChoices, renews, showFirstProblem, usualOwner } from "./forms";
 
 type Method = Connect["method"];
 interface Choices {
@@ -28,7 +29,14 @@ async function readChoices(signal: AbortSignal): Promise<Choices> {
   return { presets: presets.items.filter((p) => p.oauth), clients: stored.items.filter((c) => c.kind === "client").map((c) => c.name) };
 }
 
-export function BeginConnect({ onClose, onDone }: { onClose: () => void; onDone: (begun: Connect) => void }) {
+interface Props {
+  onClose: () => void;
+  onDone: (begun: Connect) => void;
+  /** To the form that stores an application, without which no login begins. */
+  onStore: () => void;
+}
+
+export function BeginConnect({ onClose, onDone, onStore }: Props) {
   const choices = useResource(`connect-choices-${projectId.value}`, readChoices);
   const [preset, setPreset] = useState<string | null>(null);
   const [issuer, setIssuer] = useState("");
@@ -48,30 +56,31 @@ export function BeginConnect({ onClose, onDone }: { onClose: () => void; onDone:
   const finalName = name || chosen;
   const submit = async (): Promise<void> => {
     setTried(true);
-    if (!finalName || !application || (isFree && (!issuer || listOf(hosts).length === 0))) return;
+    if (!finalName || !application || (isFree && (!issuer || listOf(hosts).length === 0))) return showFirstProblem();
     const body: ConnectCreate = {
       name: finalName, client: application, method, consent: consent as NonNullable<ConnectCreate["consent"]>, owner: owner as "project" | "user",
       ...(isFree ? { issuer, hosts: listOf(hosts) } : { preset: chosen }), ...(scopes ? { scopes: listOf(scopes) } : {}),
     };
-    await action.run(async () => onDone(await call(postV1Connects, { body })));
+    if (!(await action.run(async () => onDone(await call(postV1Connects, { body }))))) showFirstProblem();
   };
+  const needsApplication = known !== undefined && known.clients.length === 0 ? t.clientNeeded : null;
   return (
-    <Dialog title={t.connect} onClose={onClose} onSubmit={() => void submit()} footer={<DialogFoot isBusy={action.isBusy} yes={t.begin} onClose={onClose} />}>
-      <ActionError of={action} />
+    <Dialog title={t.connect} onClose={onClose} onSubmit={() => void submit()} footer={<DialogFoot isBusy={action.isBusy} yes={t.begin} disabledBecause={needsApplication} onClose={onClose} />}>
+      <ActionError of={action} beside={["name", "hosts", "issuer"]} />
       <Loaded of={choices} lines={5}>
         {(read) => (
           <div class="stack">
             <SelectField label={t.preset} value={chosen} onChange={setPreset} choices={[...read.presets.map((p) => ({ value: p.name, label: showHidden(p.about, 80) })), { value: "", label: t.otherService }]} />
-            {isFree && <TextField label={t.issuer} help={t.issuerHelp} value={issuer} onChange={setIssuer} type="url" isRequired maxLength={connectCreateSchema.issuer.maxLength} error={isTried && !issuer ? words.required : null} />}
-            {isFree && <HostsField value={hosts} onChange={setHosts} isTried={isTried} />}
+            {isFree && <TextField label={t.issuer} help={t.issuerHelp} value={issuer} onChange={renews(action, setIssuer)} type="url" isRequired maxLength={connectCreateSchema.issuer.maxLength} error={isTried && !issuer ? words.required : memberError(action, "issuer")} />}
+            {isFree && <HostsField value={hosts} onChange={renews(action, setHosts)} isTried={isTried} action={action} />}
             {read.clients.length === 0 ? (
-              <Note tone="warn">{t.noClient(`${location.origin}/v1/connects/callback`)}</Note>
+              <Note tone="warn" action={<Button isSmall onClick={onStore}>{t.storeClient}</Button>}>{t.noClient}</Note>
             ) : (
               <SelectField label={t.client} help={t.clientHelp} value={application} onChange={setClient} choices={read.clients.map((value) => ({ value, label: showHidden(value) }))} />
             )}
             <Segmented label={t.method} value={method} onChange={(value) => setMethod(value as Method)} choices={choicesOf(t.methods)} />
             <p class="field-help">{t.methodHelp[method]}</p>
-            <TextField label={t.name} help={t.connectNameHelp} value={name} placeholder={chosen} onChange={setName} isMono maxLength={connectCreateSchema.name.maxLength} error={isTried && !finalName ? words.required : null} />
+            <TextField label={t.name} help={t.connectNameHelp} value={name} placeholder={chosen} onChange={renews(action, setName)} isMono maxLength={connectCreateSchema.name.maxLength} error={isTried && !finalName ? words.required : memberError(action, "name")} />
             <TextField label={t.scopes} help={t.scopesHelp} value={scopes} onChange={setScopes} isMono />
             <SelectField label={t.consent} help={t.consentHelp} value={consent} onChange={setConsent} choices={choicesOf(t.consents)} />
             <SelectField label={t.owner} value={owner} onChange={setOwner} choices={ownerChoices()} />

@@ -20,6 +20,7 @@ import { missingScope, projectId } from "../../store/session";
 import { showToast } from "../../store/toasts";
 import { common as words, credentials as t } from "../../text/en";
 import { BeginConnect } from "./connect_form";
+import { CreateCredential } from "./forms";
 import { Login } from "./login";
 
 const stateOf = (c: Connect): string => t.connectStates[c.state] ?? c.state;
@@ -38,8 +39,9 @@ const COLUMNS: readonly Column<Connect>[] = [
 ];
 
 export function Connects() {
-  const resource = useResource(`connects-${projectId.value}`, (signal) => call(getV1Connects, { signal }), { onFocus: true });
+  const resource = useResource(`connects-${projectId.value}`, (signal) => call(getV1Connects, { signal }), { kinds: ["credential.*"], onFocus: true });
   const [isBeginning, setBeginning] = useState(false);
+  const [isStoring, setStoring] = useState(false);
   const [begun, setBegun] = useState<Connect | null>(null);
   const action = useAction();
   const lacks = missingScope(postV1Connects);
@@ -96,7 +98,8 @@ export function Connects() {
           />
         )}
       </Loaded>
-      {isBeginning && <BeginConnect onClose={() => setBeginning(false)} onDone={(made) => (setBeginning(false), setBegun(made), resource.reload())} />}
+      {isStoring && <CreateCredential first="client" onClose={() => setStoring(false)} onDone={() => (setStoring(false), setBeginning(true))} />}
+      {isBeginning && <BeginConnect onStore={() => (setBeginning(false), setStoring(true))} onClose={() => setBeginning(false)} onDone={(made) => (setBeginning(false), setBegun(made), resource.reload())} />}
       {begun && <Login key={begun.id} begun={begun} onClose={close} />}
     </>
   );

@@ -15,7 +15,7 @@ import { StateChip } from "../../parts/chip";
 import { ask } from "../../parts/dialog";
 import { TextField } from "../../parts/field";
 import { Card, Facts } from "../../parts/layout";
-import { ErrorNote, Loaded } from "../../parts/notice";
+import { ErrorNote, Loaded, Note } from "../../parts/notice";
 import { showHidden } from "../../parts/safe";
 import type { Column } from "../../parts/table";
 import { Safe, Time } from "../../parts/text";
@@ -43,24 +43,28 @@ export function Consents() {
   approvals.revision.value;
   const waiting = approvals.ids.value.length === 0 ? [] : approvals.items.filter((a) => a.tool === TOOL && fits(a));
   const query = { conversation: conversation || undefined, sandbox: sandbox || undefined };
-  const resource = useResource(`consents-${projectId.value}-${conversation}-${sandbox}`, (signal) => call(getV1Consents, { query, signal }), { kinds: ["approval.*"], onFocus: true });
+  const resource = useResource(`consents-${projectId.value}-${conversation}-${sandbox}`, (signal) => call(getV1Consents, { query, signal }), { kinds: ["approval.*", "consent.*"], onFocus: true });
   const error = approvals.error.value;
   return (
     <>
       <div class="fields">
-        <TextField label={t.conversation} isMono value={conversation} onChange={(value) => setQuery({ conversation: value })} />
-        <TextField label={t.sandbox} isMono value={sandbox} onChange={(value) => setQuery({ sandbox: value })} />
+        <TextField label={t.onlyConversation} isMono value={conversation} onChange={(value) => setQuery({ conversation: value })} />
+        <TextField label={t.onlySandbox} isMono value={sandbox} onChange={(value) => setQuery({ sandbox: value })} />
       </div>
       {error && <ErrorNote error={error} onRetry={() => void approvals.load()} />}
       {waiting.map((a) => (
         <Request key={a.id} of={a} onDone={resource.reload} />
       ))}
       <Loaded of={resource} lines={5}>
-        {(list) => <ConsentTable items={list.items} onChange={resource.reload} />}
+        {(list) => <ConsentTable items={list.items} isFiltered={Boolean(conversation || sandbox)} onChange={resource.reload} />}
       </Loaded>
     </>
   );
 }
+
+/** Members with which the server says what else than requests through the proxy can reach the value. */
+const WARNINGS = ["environment", "unencrypted"];
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 function Request({ of, onDone }: { of: Approval; onDone: () => void }) {
   const action = useAction();
@@ -79,6 +83,7 @@ function Request({ of, onDone }: { of: Approval; onDone: () => void }) {
     <Card title={t.asked(name)} class="request">
       <div class="stack">
         <ActionError of={action} />
+        {WARNINGS.map((member) => said[member] !== undefined && <Note key={member} tone="warn"><Safe text={capital(said[member] ?? "")} max={600} /></Note>)}
         <Facts
           facts={[
             [t.hosts, <Safe text={said["hosts"]} mono max={400} />],
@@ -119,7 +124,7 @@ const revoke = (c: Consent): Promise<unknown> =>
     ? call(postV1ConversationsConversationCredentialsCredentialRevoke, { path: { conversation: c.conversationId, credential: c.credential } })
     : call(postApiSandboxInstancesIdCredentialsCredentialRevoke, { path: { id: c.sandboxId, credential: c.credential } });
 
-function ConsentTable({ items, onChange }: { items: Consent[]; onChange: () => void }) {
+function ConsentTable({ items, isFiltered, onChange }: { items: Consent[]; isFiltered: boolean; onChange: () => void }) {
   const action = useAction();
   const lacks = missingScope(postV1ConversationsConversationCredentialsCredentialRevoke);
   const end = async (c: Consent): Promise<void> => {
@@ -140,7 +145,7 @@ function ConsentTable({ items, onChange }: { items: Consent[]; onChange: () => v
         nameOf={(c) => c.credential}
         sort="-created"
         menuOf={(c) => (c.state === "active" ? [{ label: t.revoke, icon: "close", isDangerous: true, disabledBecause: lacks && words.missingScope(lacks), run: () => void end(c) }] : [])}
-        empty={{ icon: "check", title: t.noConsents, text: t.noConsentsText }}
+        empty={isFiltered ? { icon: "search", title: t.noneMatches, text: t.noneMatchesText } : { icon: "check", title: t.noConsents, text: t.noConsentsText }}
       />
     </>
   );

@@ -27,19 +27,31 @@ const COLUMNS: readonly Column<Credential>[] = [
   { id: "kind", title: t.kind, width: 130, sort: (c) => c.kind, cell: (c) => <Chip tip={c.field_names.join("\n")}>{t.kinds[c.kind] ?? c.kind}</Chip> },
   { id: "hosts", title: t.hosts, width: 160, grow: 2, phone: "meta", sort: (c) => c.hosts[0], cell: (c) => <span class="cut" data-tip={c.hosts.map((h) => showHidden(h)).join("\n")}><Safe text={c.hosts.join(", ")} mono max={120} /></span> },
   { id: "owner", title: t.owner, width: 90, leaves: 2, sort: (c) => c.owner, cell: (c) => t.owners[c.owner] ?? c.owner },
-  { id: "consent", title: t.consent, width: 140, leaves: 3, sort: (c) => c.consent, cell: (c) => t.consents[c.consent] ?? c.consent },
+  { id: "consent", title: t.consent, width: 140, leaves: 4, sort: (c) => c.consent, cell: (c) => t.consents[c.consent] ?? c.consent },
+  { id: "environment", title: t.environmentShort, width: 130, grow: 1, leaves: 3, cell: (c) => <VariableNames of={c} /> },
   { id: "version", title: t.version, width: 80, align: "end", isOff: true, sort: (c) => c.version, cell: (c) => c.version },
   { id: "fingerprint", title: t.fingerprint, width: 110, leaves: 1, cell: (c) => <span class="mono" data-tip={t.fingerprintTip}>{c.fingerprint}</span> },
-  { id: "used", title: t.lastUsed, width: 110, sort: (c) => c.last_used_at, cell: (c) => (c.last_used_at ? <Time at={c.last_used_at} /> : <span class="muted">{t.never}</span>) },
+  { id: "used", title: t.lastUsed, width: 100, sort: (c) => c.last_used_at, cell: (c) => (c.last_used_at ? <Time at={c.last_used_at} /> : <span class="muted">{t.never}</span>) },
   { id: "expires", title: t.expires, width: 110, isOff: true, sort: (c) => c.expires_at, cell: (c) => (c.expires_at ? <Time at={c.expires_at} /> : <span class="muted">{t.never}</span>) },
   { id: "updated", title: t.updated, width: 110, isOff: true, sort: (c) => c.updated_at, cell: (c) => <Time at={c.updated_at} /> },
-  { id: "state", title: t.state, width: 110, phone: "side", sort: stateOf, cell: (c) => <StateChip state={stateOf(c)} /> },
+  { id: "state", title: t.state, width: 100, phone: "side", sort: stateOf, cell: (c) => <StateChip state={stateOf(c)} /> },
 ];
+
+function VariableNames({ of }: { of: Credential }) {
+  const names = Object.keys(of.environment);
+  if (names.length === 0) return <span class="muted">–</span>;
+  const each = Object.entries(of.environment).map(([name, field]) => t.variableGets(showHidden(name), t.fieldNames[field] ?? showHidden(field)));
+  return (
+    <span class="cut" data-tip={each.join("\n")}>
+      <Safe text={names.join(", ")} mono max={120} />
+    </span>
+  );
+}
 
 type Opened = { form: "create" } | { form: "rotate" | "change"; of: Credential } | null;
 
 export function Credentials() {
-  const resource = useResource(`credentials-${projectId.value}`, (signal) => call(getV1Credentials, { signal }), { onFocus: true });
+  const resource = useResource(`credentials-${projectId.value}`, (signal) => call(getV1Credentials, { signal }), { kinds: ["credential.*"], onFocus: true });
   const [opened, setOpened] = useState<Opened>(null);
   const action = useAction();
   const lacks = missingScope(postV1Credentials);

@@ -15,7 +15,7 @@ import { common as words, credentials as t } from "../../text/en";
 
 /** `begun` has the address and the code: the server tells them once. */
 export function Login({ begun, onClose }: { begun: Connect; onClose: () => void }) {
-  const resource = useResource(`connect-${begun.id}`, (signal) => call(getV1ConnectsConnect, { path: { connect: begun.id }, signal }), { onFocus: true });
+  const resource = useResource(`connect-${begun.id}`, (signal) => call(getV1ConnectsConnect, { path: { connect: begun.id }, signal }), { kinds: ["credential.*"], onFocus: true });
   const now = resource.data.value ?? begun;
   const error = resource.error.value;
   const isWaiting = now.state === "pending" || now.state === "exchanging";

@@ -1,16 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 // value_inputs.tsx: inputs for the values of a credential. What they hold leaves the page only in the request.
-import { useState } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import { PairsField, pairsToObject, TextField, type Pair } from "../../parts/field";
 import { credentials as t } from "../../text/en";
-import { fieldsOf } from "./fields";
+import { fieldsOf, type ValueField } from "./fields";
 
 const FIELDS_MAX = 8;
 const VALUE_MAX = 8192;
 
-export function ValueInputs({ kind, names, values, onChange }: { kind: string; names?: readonly string[]; values: Record<string, string>; onChange: (values: Record<string, string>) => void }) {
+interface Props {
+  kind: string;
+  names?: readonly string[];
+  values: Record<string, string>;
+  onChange: (values: Record<string, string>) => void;
+  /** What is wrong with the values as a whole. */
+  error: string | null;
+}
+
+export function ValueInputs({ kind, names, values, onChange, error }: Props) {
+  const id = useId();
   const fields = fieldsOf(kind);
-  if (!fields) return <CustomInputs names={names ?? []} onChange={onChange} />;
+  return (
+    <div class="stack" role="group" aria-label={t.values} aria-describedby={error ? id : undefined}>
+      {fields ? <KnownInputs fields={fields} values={values} onChange={onChange} isWrong={Boolean(error)} /> : <CustomInputs names={names ?? []} onChange={onChange} />}
+      {error && (
+        <p class="field-error" id={id} role="alert">
+          {error}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function KnownInputs({ fields, values, onChange, isWrong }: Pick<Props, "values" | "onChange"> & { fields: readonly ValueField[]; isWrong: boolean }) {
   return (
     <>
       {fields.map((f) => (
@@ -23,6 +45,7 @@ export function ValueInputs({ kind, names, values, onChange }: { kind: string; n
           isRequired={f.isRequired}
           maxLength={VALUE_MAX}
           value={values[f.name] ?? ""}
+          isWrong={isWrong && f.isRequired && !values[f.name]}
           onChange={(value) => onChange({ ...values, [f.name]: value })}
         />
       ))}
