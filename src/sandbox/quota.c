@@ -14,6 +14,7 @@ _Static_assert(COUNT_OF(quota_scopes) == QUOTA_SCOPE_COUNT + 1, "a name per scop
 #define ON_CREATE (1u << QUOTA_ON_CREATE)
 #define ON_START (1u << QUOTA_ON_START)
 #define ON_RESIZE (1u << QUOTA_ON_RESIZE)
+#define ON_UNDELETE (1u << QUOTA_ON_UNDELETE)
 
 const struct quota_limit_row quota_limits[QUOTA_LIMIT_COUNT] = {
         [QUOTA_SANDBOXES_RUNNING] = {"sandboxes_running", "sandboxes",
@@ -22,13 +23,13 @@ const struct quota_limit_row quota_limits[QUOTA_LIMIT_COUNT] = {
         [QUOTA_SANDBOXES_STOPPED] = {"sandboxes_stopped", "sandboxes",
                                      "stopped and archived sandboxes: a create is refused while "
                                      "there are as many, a stop never",
-                                     QUOTA_AMOUNT, ON_CREATE},
+                                     QUOTA_AMOUNT, ON_CREATE | ON_UNDELETE},
         [QUOTA_CPU] = {"cpu", "CPUs", "CPUs of running sandboxes together", QUOTA_AMOUNT,
                        ON_CREATE | ON_START | ON_RESIZE},
         [QUOTA_MEMORY_MB] = {"memory_mb", "MB", "memory of running sandboxes together",
                              QUOTA_AMOUNT, ON_CREATE | ON_START | ON_RESIZE},
         [QUOTA_DISK_MB] = {"disk_mb", "MB", "disk limits of all sandboxes together", QUOTA_AMOUNT,
-                           ON_CREATE | ON_RESIZE},
+                           ON_CREATE | ON_RESIZE | ON_UNDELETE},
         [QUOTA_CREATES_PER_MINUTE] = {"creates_per_minute", "creates",
                                       "sandboxes made in one minute of the clock", QUOTA_WINDOW,
                                       ON_CREATE},

@@ -32,7 +32,7 @@ enum quota_kind {
 	QUOTA_DAY,    /* of a UTC day; counted in the store as usage is written */
 };
 /* What makes the use grow. */
-enum quota_event { QUOTA_ON_CREATE, QUOTA_ON_START, QUOTA_ON_RESIZE };
+enum quota_event { QUOTA_ON_CREATE, QUOTA_ON_START, QUOTA_ON_RESIZE, QUOTA_ON_UNDELETE };
 
 struct quota_limit_row {
 	const char *name, *unit, *about;

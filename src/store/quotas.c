@@ -215,8 +215,10 @@ static int check_amount(struct store_connection *c, struct quota_look *look,
 		return -1;
 	look->has[scope] = true;
 	used = quota_used(&look->of[scope], limit);
-	/* Of stopped ones the create itself adds none. */
-	if (limit == QUOTA_SANDBOXES_STOPPED ? used < r->value : used <= r->value)
+	/* Of stopped ones a create itself adds none. */
+	if (limit == QUOTA_SANDBOXES_STOPPED && look->admission->event == QUOTA_ON_CREATE
+	            ? used < r->value
+	            : used <= r->value)
 		return 0;
 	return refuse_by_quota(look, r, limit, used - own, err);
 }

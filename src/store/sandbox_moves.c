@@ -85,7 +85,10 @@ static int refuse_admission(struct store_connection *c, struct sandbox_insertion
 
 static struct quota_use use_of(const struct sandbox_record *r)
 {
-	return (struct quota_use){.sandboxes_running = 1,
+	bool has_process = r->actual != SANDBOX_STOPPED;
+
+	return (struct quota_use){.sandboxes_running = has_process,
+	                          .sandboxes_stopped = !has_process,
 	                          .cpu = r->resources.cpu,
 	                          .memory_mb = r->resources.memory_mb,
 	                          .disk_mb = r->resources.disk_mb};
@@ -238,7 +241,9 @@ static int take_place(struct store_connection *c, const struct move_change *chan
 
 	if (is_living[takes->from] || !is_living[takes->to])
 		return 0;
-	return admit_sandbox(c, &back, err);
+	return admit_sandbox(c, &back, err) < 0
+	               ? -1
+	               : check_quotas(c, change->ret, QUOTA_ON_UNDELETE, err);
 }
 
 /* A sandbox with files only begins to run. */

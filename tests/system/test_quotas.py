@@ -146,6 +146,32 @@ def check_new_limits(api):
     api.post(f"{PATH}/{box}/resize", {"memory_mb": 250})  # less is allowed above a lowered limit
 
 
+def test_an_undelete_takes_its_place_of_the_quotas():
+    """Sandboxes in the trash use nothing; bringing them back is no way around a limit."""
+    with contextlib.ExitStack() as stack:
+        own = atoll.Server()
+        stack.callback(own.remove_all)
+        own.start()
+        check_undelete(own.api())
+
+
+def check_undelete(api):
+    kept = api.create(resources={"disk_mb": 400}, internet=False)["id"]
+    api.post(f"{PATH}/{kept}/stop")
+    api.delete(f"{PATH}/{kept}?keep=true")
+    limit(api, "project", "default", disk_mb=1000, sandboxes_stopped=1)
+    other = api.create(resources={"disk_mb": 700}, internet=False)["id"]
+    assert refused(api.post, f"{PATH}/{kept}/undelete")["quota"] == {
+        "name": "disk_mb", "scope": "project", "limit": 1000, "used": 700, "reset_at": None}
+    limit(api, "project", "default", disk_mb=0)
+    api.post(f"{PATH}/{other}/stop")
+    assert refused(api.post, f"{PATH}/{kept}/undelete")["quota"] == {
+        "name": "sandboxes_stopped", "scope": "project", "limit": 1, "used": 1, "reset_at": None}
+    api.remove(other)
+    assert api.post(f"{PATH}/{kept}/undelete")["state"] == "stopped"
+    api.remove(kept)
+
+
 def in_one_minute(check):
     """Again, when the minute of the clock ends meanwhile."""
     while True:
