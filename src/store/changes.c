@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/changes.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "json/write.h"
@@ -47,6 +48,8 @@ static const struct change_row {
         {QUERY_BUDGET_UPDATE, QUERY_BUDGET_FIND, "budget", "id"},
         {QUERY_BUDGET_REMOVE, QUERY_BUDGET_FIND, "budget", "id"},
         {QUERY_DEPOSIT_INSERT, QUERY_COUNT, "deposit", "id"},
+        {QUERY_QUOTA_PUT, QUERY_QUOTA_FIND, "quota", "name"},
+        {QUERY_QUOTA_REMOVE, QUERY_QUOTA_FIND, "quota", "name"},
         {QUERY_VAULT_INSERT, QUERY_COUNT, "secret", "id"},
         {QUERY_VAULT_UPDATE, QUERY_VAULT_FIND, "secret", "id"},
         {QUERY_VAULT_DESCRIBE, QUERY_VAULT_FIND, "secret", "id"},
@@ -118,7 +121,9 @@ struct store_changes *changes_current(void)
 
 void changes_begin(struct store_changes *c)
 {
-	c->mark = (struct store_changes_mark){c->before.size, c->after.size, c->count, c->left_out};
+	c->mark = (struct store_changes_mark){c->before.size, c->after.size, c->count, c->left_out,
+	                                      .made_sandbox = c->made_sandbox};
+	memcpy(c->mark.made, c->made, sizeof(c->made));
 }
 
 static void cut_buf(struct buf *b, size_t size)
@@ -135,6 +140,8 @@ void changes_rewind(struct store_changes *c)
 	cut_buf(&c->after, c->mark.after);
 	c->count = c->mark.count;
 	c->left_out = c->mark.left_out;
+	c->made_sandbox = c->mark.made_sandbox;
+	memcpy(c->made, c->mark.made, sizeof(c->made));
 }
 
 static struct span as_object(const struct store_changes *c, const struct buf *members,
@@ -239,6 +246,8 @@ static bool is_same(const struct column *c, const void *a, const void *b)
 
 static bool is_masked(const struct column *c)
 {
+	if (c->kind == COLUMN_NUMBER)
+		return false; /* a quantity, such as the value of a quota */
 	return c->kind == COLUMN_SECRET || c->kind == COLUMN_HASH ||
 	       name_is_in(masked_names, COUNT_OF(masked_names), c->name);
 }
@@ -363,6 +372,18 @@ static int find_side(struct store_connection *c, struct arena *a, const struct c
 	return 0;
 }
 
+/* A row of a query that both inserts and replaces was made if it was not there. */
+static void note_made(struct store_changes *w, const struct change_row *row, const void *takes)
+{
+	const struct column *id = column_named(store_queries[row->change].takes, row->id);
+	bool is_sandbox = strcmp(row->kind, "sandbox") == 0;
+
+	if (!id || !is_text(id->kind) || (w->made[0] && (w->made_sandbox || !is_sandbox)))
+		return;
+	(void)snprintf(w->made, sizeof(w->made), "%s", text_of(id, takes));
+	w->made_sandbox = is_sandbox;
+}
+
 static const char *name_of(struct arena *a, const struct change_row *row, const void *takes)
 {
 	const struct column *id = column_named(store_queries[row->change].takes, row->id);
@@ -392,6 +413,8 @@ int changes_run(struct store_connection *c, enum query_name query, const void *t
 		after = (struct row_side){store_queries[query].takes, result > 0 ? takes : NULL};
 	else if (find_side(c, &a, row, lookup, &after, err) < 0)
 		return -1;
+	if (!before.record && after.record)
+		note_made(c->changes, row, takes);
 	add_change(c->changes, name_of(&a, row, takes), &before, &after, &a);
 	return result;
 }

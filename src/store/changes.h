@@ -6,6 +6,7 @@
  * stored encrypted, hashes, and members with the names of changes.c become "set". */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/bytes.h"
@@ -15,14 +16,20 @@
 #define STORE_CHANGES_BYTES_MAX 8000
 /* Bytes of a text of a row. */
 #define STORE_CHANGE_TEXT_MAX 512
+#define STORE_CHANGE_MADE_MAX 128
 
 struct store_changes {
 	/* Members of a JSON object without its braces: "project default":{"name":"a"}. */
 	struct buf before, after;
 	unsigned count, left_out;
+	/* Id of the row that was inserted: the first sandbox, else the first of all; "" = none. */
+	char made[STORE_CHANGE_MADE_MAX];
+	bool made_sandbox;
 	struct store_changes_mark {
 		size_t before, after;
 		unsigned count, left_out;
+		char made[STORE_CHANGE_MADE_MAX];
+		bool made_sandbox;
 	} mark; /* where the running transaction began */
 };
 #define STORE_CHANGES                                                                              \

@@ -15,6 +15,7 @@
 #define CLOSE_MS 5000 /* for the last appends */
 #define PURGE_MS (INT64_C(3600) * 1000)
 #define PURGE_CALLS_MAX 100
+#define STRANGERS_MS 60000
 
 struct audit_taken {
 	struct audit_note *notes[AUDIT_BATCH_MAX];
@@ -110,6 +111,47 @@ void audit_end(struct audit_note *n, const char *result, int64_t status)
 	queue_note(log, n);
 	pthread_mutex_unlock(&log->mutex);
 	fault_point("audit", "end");
+}
+
+void audit_cancel(struct audit_note *n)
+{
+	struct audit_log *log;
+
+	if (!n)
+		return;
+	log = n->log;
+	pthread_mutex_lock(&log->mutex);
+	list_remove(&n->item);
+	log->counts.open--;
+	spool_note(log, SPOOL_CANCEL, n);
+	spool_release(&log->spool, n);
+	pthread_mutex_unlock(&log->mutex);
+	note_free(n);
+}
+
+bool audit_admits_stranger(struct audit_log *log)
+{
+	int64_t now = clock_monotonic_ms();
+	bool is_first = false, is_admitted;
+
+	if (!log)
+		return false;
+	pthread_mutex_lock(&log->mutex);
+	if (now - log->strangers_at >= STRANGERS_MS) {
+		log->strangers_at = now;
+		log->strangers = 0;
+	}
+	is_admitted = log->strangers < AUDIT_STRANGERS_PER_MINUTE;
+	if (is_admitted) {
+		log->strangers++;
+	} else {
+		log->counts.strangers++;
+		is_first = log->strangers++ == AUDIT_STRANGERS_PER_MINUTE;
+	}
+	pthread_mutex_unlock(&log->mutex);
+	if (is_first)
+		log_warning("further refusals of callers without a key have no row in this minute");
+	return is_admitted;
 }
 
 void audit_add(struct audit_log *log, const struct audit_start *start, const char *result,

@@ -27,6 +27,7 @@
 #define AUDIT_BATCH_MAX 512
 #define AUDIT_INTERVAL_MS 250
 #define AUDIT_CHECKPOINT_ROWS 1000
+#define AUDIT_STRANGERS_PER_MINUTE 600
 #define AUDIT_CHECKPOINT_MS 60000
 
 struct audit_log;
@@ -48,6 +49,7 @@ void audit_log_close(struct audit_log *log);
 
 struct audit_counts {
 	uint64_t written, dropped, unspooled, checkpoints, failed; /* since the start */
+	uint64_t strangers; /* refusals of strangers that have no row, since the start */
 	size_t queued, open;
 	int64_t checkpoint_at; /* unix ms of the last one; 0 = none since the start */
 	int64_t sequence;      /* the newest row that this server has written */
@@ -66,7 +68,8 @@ MUST_CHECK int audit_log_key(const struct audit_log *log, unsigned char ret[AUDI
 struct audit_start {
 	const char *project_id, *user_id, *key_id, *via, *address, *user_agent, *action, *method,
 	        *path, *target_kind, *target_id, *conversation, *request_id;
-	bool is_durable; /* the intent is on the disk when audit_begin returns: blocks */
+	struct span after_json; /* an object; empty = none */
+	bool is_durable;        /* the intent is on the disk when audit_begin returns: blocks */
 };
 struct audit_note;
 /* ERROR_UNAVAILABLE when the store is so far behind that the queue is full. *ret is NULL without a
@@ -74,11 +77,19 @@ struct audit_note;
 MUST_CHECK int audit_begin(struct audit_log *log, const struct audit_start *start,
                            struct audit_note **ret, struct error *err);
 void audit_set_project(struct audit_note *n, const char *project_id);
+void audit_set_who(struct audit_note *n, const char *user_id, const char *key_id);
 void audit_set_target(struct audit_note *n, const char *kind, const char *id);
+/* The id of what was made, where the request names no target. */
+void audit_set_made(struct audit_note *n, const char *id);
 /* The changed members as JSON objects; what is too long is replaced by a note of its size. */
 void audit_set_change(struct audit_note *n, struct span before_json, struct span after_json);
 /* Ends the note: the log takes it. `result` lives for ever. */
 void audit_end(struct audit_note *n, const char *result, int64_t status);
+/* Nothing was done: there is no row. */
+void audit_cancel(struct audit_note *n);
+/* Whether one more refusal of a caller without a key may have a row: strangers must not fill the
+ * audit. Counts those that may not. False without a log. */
+bool audit_admits_stranger(struct audit_log *log);
 /* An event without an intent. Beyond twice the length of the queue it is dropped and counted. */
 void audit_add(struct audit_log *log, const struct audit_start *start, const char *result,
                int64_t status);

@@ -25,6 +25,19 @@ static const char *put_text(char **at, const char *text, size_t max)
 	return begin;
 }
 
+static void keep_change(struct buf *out, struct span json, const char **ret)
+{
+	buf_reset(out);
+	if (json.size > AUDIT_CHANGE_MAX) {
+		json_begin_object(out, NULL);
+		json_add_whole(out, "bytes_left_out", (int64_t)json.size);
+		json_end_object(out);
+	} else {
+		audit_clean(out, json, AUDIT_CHANGE_MAX);
+	}
+	*ret = buf_text(out);
+}
+
 /* The texts of a start, and where they go. */
 struct note_text {
 	const char *text;
@@ -68,14 +81,18 @@ struct audit_note *note_new(struct audit_log *log, const struct audit_start *sta
 	list_init(&n->item);
 	n->log = log;
 	n->row = row;
-	n->project = n->target_kind = n->target_id = BUF(AUDIT_TEXT_MAX + 1);
+	n->project = n->user = n->key = n->target_kind = n->target_id = BUF(AUDIT_TEXT_MAX + 1);
 	n->before = n->after = BUF(AUDIT_CHANGE_MAX + 1);
+	if (start->after_json.size > 0)
+		keep_change(&n->after, start->after_json, &n->row.after_json);
 	return n;
 }
 
 void note_free(struct audit_note *n)
 {
 	buf_done(&n->project);
+	buf_done(&n->user);
+	buf_done(&n->key);
 	buf_done(&n->target_kind);
 	buf_done(&n->target_id);
 	buf_done(&n->before);
@@ -96,6 +113,14 @@ void audit_set_project(struct audit_note *n, const char *project_id)
 		keep_text(&n->project, project_id, &n->row.project_id);
 }
 
+void audit_set_who(struct audit_note *n, const char *user_id, const char *key_id)
+{
+	if (!n)
+		return;
+	keep_text(&n->user, user_id, &n->row.user_id);
+	keep_text(&n->key, key_id, &n->row.key_id);
+}
+
 void audit_set_target(struct audit_note *n, const char *kind, const char *id)
 {
 	if (!n)
@@ -105,17 +130,10 @@ void audit_set_target(struct audit_note *n, const char *kind, const char *id)
 	keep_text(&n->target_id, id, &n->row.target_id);
 }
 
-static void keep_change(struct buf *out, struct span json, const char **ret)
+void audit_set_made(struct audit_note *n, const char *id)
 {
-	buf_reset(out);
-	if (json.size > AUDIT_CHANGE_MAX) {
-		json_begin_object(out, NULL);
-		json_add_whole(out, "bytes_left_out", (int64_t)json.size);
-		json_end_object(out);
-	} else {
-		audit_clean(out, json, AUDIT_CHANGE_MAX);
-	}
-	*ret = buf_text(out);
+	if (n && id[0] && !n->row.target_id[0])
+		keep_text(&n->target_id, id, &n->row.target_id);
 }
 
 void audit_set_change(struct audit_note *n, struct span before_json, struct span after_json)

@@ -14,14 +14,15 @@ struct audit_note {
 	struct audit_log *log;
 	struct audit_row row;          /* its texts are in `texts` or in the buffers */
 	struct audit_segment *segment; /* that has the note's last line; NULL = none */
-	struct buf project, target_kind, target_id, before, after;
+	struct buf project, user, key, target_kind, target_id, before, after;
 	char texts[];
 };
 /* Outside of the lists and the spool. */
 struct audit_note *note_new(struct audit_log *log, const struct audit_start *start);
 void note_free(struct audit_note *n);
 
-/* spool.c: lines "B\tFIELD…\n" for intents and "E\tFIELD…\n" for rows. No field has a tab or a line
+/* spool.c: lines "B\tFIELD…\n" for intents, "E\tFIELD…\n" for rows, and "C\tFIELD…\n" for
+ * intents that have no row after all. No field has a tab or a line
  * break. A file is removed once no waiting note has its last line there. The caller holds the
  * log's mutex. */
 struct audit_segment {
@@ -37,6 +38,7 @@ struct audit_spool {
 };
 #define SPOOL_INTENT 'B'
 #define SPOOL_ROW 'E'
+#define SPOOL_CANCEL 'C'
 /* When a new segment is begun. */
 #define SPOOL_SEGMENT_MAX ((size_t)8 << 20)
 
@@ -69,6 +71,8 @@ struct audit_log {
 	struct audit_spool spool;
 	struct list open, queue; /* oldest first */
 	struct audit_counts counts;
+	int64_t strangers_at; /* monotonic ms: when the minute of `strangers` began */
+	unsigned strangers;   /* rows about strangers in it */
 	bool is_closing;
 
 	/* of the thread */

@@ -66,7 +66,18 @@ static int list_segments(struct audit_spool *s, struct left *left, struct error 
 	return 0;
 }
 
-/* The row of an event replaces its intent. */
+/* Nothing refers to the place of a row after this. */
+static void drop_cancelled(struct left *left)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < left->row_count; i++)
+		if (left->rows[i].id)
+			left->rows[kept++] = left->rows[i];
+	left->row_count = kept;
+}
+
+/* The row of an event replaces its intent, and a cancellation removes it. */
 static void add_line(struct left *left, struct span line)
 {
 	struct audit_row row;
@@ -81,8 +92,12 @@ static void add_line(struct left *left, struct span line)
 	if (place > 0) {
 		if (kind == SPOOL_ROW)
 			left->rows[place - 1] = row;
+		else if (kind == SPOOL_CANCEL)
+			left->rows[place - 1].id = NULL;
 		return;
 	}
+	if (kind == SPOOL_CANCEL)
+		return;
 	left->rows = arena_grow(&left->arena, left->rows, left->row_count, &left->row_capacity,
 	                        sizeof(row));
 	left->rows[left->row_count++] = row;
@@ -148,6 +163,7 @@ int log_recover(struct audit_log *log, struct error *err)
 	for (size_t i = 0; i < left.count; i++)
 		if (read_segment(&log->spool, left.numbers[i], &left, err) < 0)
 			return -1;
+	drop_cancelled(&left);
 	if (append_left(log, &left, err) < 0)
 		return FAIL_CONTEXT(err, "append what the audit's spool has");
 	if (left.damaged > 0)

@@ -74,8 +74,8 @@ bool spool_line_parse(struct arena *a, struct span line, char *ret_kind, struct 
 	if (!take_field(a, &line, false, &kind) || !take_field(a, &line, false, &at) ||
 	    !take_field(a, &line, false, &status))
 		return false;
-	if ((kind[0] != SPOOL_INTENT && kind[0] != SPOOL_ROW) || kind[1] ||
-	    span_parse_whole(span_of(at), 0, INT64_MAX, &row.at, &ignored) < 0 ||
+	if ((kind[0] != SPOOL_INTENT && kind[0] != SPOOL_ROW && kind[0] != SPOOL_CANCEL) ||
+	    kind[1] || span_parse_whole(span_of(at), 0, INT64_MAX, &row.at, &ignored) < 0 ||
 	    span_parse_whole(span_of(status), 0, 999, &row.status, &ignored) < 0)
 		return false;
 	for (size_t i = 0; i < COUNT_OF(line_texts); i++)

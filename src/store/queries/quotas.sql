@@ -10,6 +10,11 @@ ON CONFLICT (scope, subject, name) DO UPDATE SET value = :value, updated_at = :u
 -- takes: quota_record
 DELETE FROM quotas WHERE scope = :scope AND subject = :subject AND name = :name;
 
+-- name: quota_find
+-- takes: quota_record
+-- gives: quota_record
+SELECT {quota} FROM quotas WHERE scope = :scope AND subject = :subject AND name = :name;
+
 -- name: quota_list
 -- takes: quota_subject
 -- gives: quota_record

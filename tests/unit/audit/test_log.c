@@ -161,6 +161,59 @@ static void what_had_ended_before_a_kill_is_appended_once(void **state)
 	assert_chain();
 }
 
+static void what_was_cancelled_has_no_row_after_a_kill_either(void **state)
+{
+	struct audit_note *n;
+
+	(void)state;
+	open_log((struct audit_log_options){.interval_ms = NEVER_MS});
+	n = begin("cancelled");
+	add("kept");
+	audit_cancel(n);
+	assert_int_equal(audit_log_counts(t.log).open, 0);
+	kill_log();
+	open_log((struct audit_log_options){.interval_ms = NEVER_MS});
+	close_log();
+	assert_int_equal(rows().count, 1);
+	assert_string_equal(rows().items[0].row.action, "kept");
+	assert_chain();
+	assert_int_equal(count_segments(), 0);
+}
+
+static void refusals_of_strangers_have_so_many_rows_a_minute(void **state)
+{
+	unsigned admitted = 0;
+
+	(void)state;
+	open_log((struct audit_log_options){.interval_ms = NEVER_MS});
+	for (unsigned i = 0; i < AUDIT_STRANGERS_PER_MINUTE + 50; i++)
+		admitted += audit_admits_stranger(t.log);
+	assert_int_equal(admitted, AUDIT_STRANGERS_PER_MINUTE);
+	assert_int_equal(audit_log_counts(t.log).strangers, 50);
+	assert_false(audit_admits_stranger(NULL));
+}
+
+static void a_row_has_who_and_what_was_made_where_the_request_names_nothing(void **state)
+{
+	const struct audit_start start = {.action = "x", .after_json = SPAN("{\"n\":1}")};
+	struct audit_note *n;
+
+	(void)state;
+	open_log((struct audit_log_options){.interval_ms = NEVER_MS});
+	n = begin("made");
+	audit_set_who(n, "ann@example.com", "key");
+	audit_set_made(n, "box");
+	audit_set_made(n, "another");
+	audit_end(n, "ok", 201);
+	audit_add(t.log, &start, "ok", 0);
+	close_log();
+	assert_string_equal(rows().items[0].row.user_id, "ann@example.com");
+	assert_string_equal(rows().items[0].row.key_id, "key");
+	assert_string_equal(rows().items[0].row.target_id, "box");
+	assert_string_equal(rows().items[1].row.after_json, "{\"n\":1}");
+	assert_chain();
+}
+
 /* The process died after the commit and before it removed the file. */
 static void a_spool_whose_rows_are_written_adds_none(void **state)
 {
@@ -339,6 +392,9 @@ int main(void)
 	        ON_LOG(events_become_rows_in_the_order_of_their_ends),
 	        ON_LOG(what_had_ended_before_a_kill_is_appended_once),
 	        ON_LOG(a_spool_whose_rows_are_written_adds_none),
+	        ON_LOG(what_was_cancelled_has_no_row_after_a_kill_either),
+	        ON_LOG(refusals_of_strangers_have_so_many_rows_a_minute),
+	        ON_LOG(a_row_has_who_and_what_was_made_where_the_request_names_nothing),
 	        ON_LOG(a_full_queue_refuses_what_would_begin_and_takes_it_later),
 	        ON_LOG(a_checkpoint_is_signed_after_enough_rows_and_at_the_end),
 	        ON_LOG(an_open_request_outlives_the_file_with_its_intent),
