@@ -17,7 +17,12 @@
 static int open_grants(const struct outgoing_options *o, struct outgoing *ret, struct error *err)
 {
 	struct grants_options grants = {
-	        .store = o->store, .fleet = o->fleet, .decisions = o->decisions, .node = o->node};
+	        .store = o->store,
+	        .fleet = o->fleet,
+	        .decisions = o->decisions,
+	        .audit = o->audit,
+	        .node = o->node,
+	};
 	char path[PATH_MAX];
 
 	(void)snprintf(path, sizeof(path), "%s/run/" CREDENTIALS_SOCKET, o->config->data_dir);

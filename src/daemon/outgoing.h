@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 
+struct audit_log;
 struct config;
 struct connects;
 struct credential_sender;
@@ -30,7 +31,8 @@ struct outgoing_options {
 	struct fleet *fleet;
 	struct worker_pool *workers;
 	struct decision_log *decisions;
-	const char *node; /* outlives it */
+	struct audit_log *audit; /* NULL = none */
+	const char *node;        /* outlives it */
 };
 /* After a failure, outgoing_close ends what has started. */
 MUST_CHECK int outgoing_open(const struct outgoing_options *options, struct outgoing *ret,

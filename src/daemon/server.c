@@ -242,6 +242,7 @@ static int open_fleet(struct api_process *p, struct error *err)
 	                                             .fleet = p->fleet,
 	                                             .workers = p->workers,
 	                                             .decisions = p->records.decisions,
+	                                             .audit = p->store.audit,
 	                                             .node = p->node.text},
 	                  &p->outgoing, err) < 0)
 		return -1;

@@ -129,6 +129,7 @@ static void *run_rounds(void *context)
 		if (store_consent_expire(g->options.store, clock_unix_ms(), &err) < 0)
 			log_warning("the end of consents is not told", FAILURE(&err));
 		grant_note_uses(g);
+		grant_audit_round(g, false);
 		purge_old(g, count++);
 	} while (grant_wait_for_round(g));
 	return NULL;
@@ -175,6 +176,8 @@ void grants_close(struct grants *g)
 		(void)pthread_join(g->trust_thread, NULL);
 	if (g->has_window_thread)
 		(void)pthread_join(g->window_thread, NULL);
+	grant_note_uses(g);
+	grant_audit_done(g);
 	grant_forget_trust(g);
 	silence_done(&g->silent);
 	map_done(&g->sent);

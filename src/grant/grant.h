@@ -17,6 +17,7 @@
 #include "credential/sender.h"
 
 struct arena;
+struct audit_log;
 struct config;
 struct credential_record;
 struct credential_rules;
@@ -33,6 +34,7 @@ struct grants_options {
 	struct fleet *fleet;
 	struct credential_sender *sender;
 	struct decision_log *decisions; /* tells uses; may be NULL */
+	struct audit_log *audit;        /* has a row of uses; may be NULL */
 	const char *node;               /* this server */
 };
 MUST_CHECK int grants_open(const struct grants_options *options, struct grants **ret,

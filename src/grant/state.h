@@ -23,6 +23,7 @@ struct grants {
 	unsigned round;
 	struct map prepared; /* prepare.c: id -> int64_t: created_at of the installed authority */
 	/* used by the thread of rounds only */
+	struct map audited; /* audited.c: "SANDBOX CREDENTIAL RULE" -> struct audited_use */
 	struct map used; /* uses.c: "SANDBOX CREDENTIAL" -> uintptr_t: the hour of the last event */
 	/* used by the trust thread only */
 	struct map trusted; /* id -> struct trust_state (rounds.c) */
@@ -45,6 +46,18 @@ MUST_CHECK int grant_find(struct grants *g, struct arena *a, const struct grant_
 /* variables.c: those that the sandbox lacks. Updates *r. */
 MUST_CHECK int grant_add_variables(struct grants *g, struct arena *a, const struct fleet_ref *ref,
                                    struct sandbox_record *r, struct error *err);
+/* audited.c: uses of a credential in a sandbox, for the audit. */
+#define GRANT_AUDITED_MAX 10000
+struct grant_audit {
+	const struct sandbox_record *sandbox;
+	const char *kind, *name; /* "credentials" or "secrets" */
+	const char *rule, *host;
+	uint64_t requests;
+};
+void grant_audit_use(struct grants *g, struct arena *arena, const struct grant_audit *a);
+/* Each round; is_last: nothing waits afterwards. */
+void grant_audit_round(struct grants *g, bool is_last);
+void grant_audit_done(struct grants *g);
 /* uses.c: writes when credentials were used last, at most once a minute for each. */
 void grant_note_uses(struct grants *g);
 /* grant.c: waits for the next second; false: the grants are being closed. */

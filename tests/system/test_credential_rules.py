@@ -215,6 +215,29 @@ def events_of(api, kind):
     return items
 
 
+def audited_uses(api, name):
+    return [row for row in api.get("/v1/audit?limit=1000&action=credentials.use")["items"] if row["target"] == name]
+
+
+def test_each_use_of_a_credential_is_in_the_audit(api, there):
+    """At once for the first one, and then as a number once a minute, or when the sandbox or the server ends."""
+    api.post("/v1/credentials", {"name": "counted", "hosts": ["api.test"], "consent": "project", "fields": {"token": TOKEN}})
+    box = api.create(internet=True, egress=rules(there, "counted"))
+    get_trusting(api, box["id"], "/counted")
+    api.remove(box["id"])
+    row, = atoll.wait_for(lambda: audited_uses(api, "counted"), 20, "the row of a use in a sandbox that was deleted at once")
+    assert (row["via"], row["target_kind"], row["result"], row["project"]) == ("sandbox", "credentials", "ok", "default")
+    assert row["key"] and row["before"] is None and TOKEN not in str(row)
+    assert {name: row["after"][name] for name in ("sandbox", "host", "requests")} == {"sandbox": box["id"], "host": "api.test", "requests": 1}
+    with api.sandbox(internet=True, egress=rules(there, "counted")) as busy:
+        for _ in range(3):
+            get_trusting(api, busy, "/counted")
+        counted = lambda: sum(row["after"]["requests"] for row in audited_uses(api, "counted") if row["after"]["sandbox"] == busy)
+        atoll.wait_for(lambda: counted() == 3, 90, lambda: f"three uses in {audited_uses(api, 'counted')}")
+        assert len([row for row in audited_uses(api, "counted") if row["after"]["sandbox"] == busy]) <= 3
+    api.delete("/v1/credentials/counted")
+
+
 def test_what_happens_to_a_credential_is_told_without_its_value(api, there):
     hook = api.post("/v1/webhooks", {"url": "https://hooks.example.com/x", "events": ["credential.*", "consent.given"]})
     api.delete(f"/v1/webhooks/{hook['id']}")
@@ -231,6 +254,7 @@ def test_what_happens_to_a_credential_is_told_without_its_value(api, there):
         api.delete("/v1/credentials/told")
         # One for each sandbox and hour; the hour may have changed meanwhile.
         assert len(used()) in (2, 3, 4) and len({(e["sandbox"], e["at"][:13]) for e in used()}) == len(used())
+        atoll.wait_for(lambda: {row["after"]["sandbox"] for row in audited_uses(api, "told")} == {first, second}, 20, "both in the audit")
     kinds = [e["kind"] for e in events_of(api, "credential.*") if e["text"] == "told" and e["kind"] != "credential.used"]
     assert kinds == ["credential.created", "credential.updated", "credential.deleted"]
 
