@@ -23,6 +23,8 @@ struct api_audit {
 	const struct account_caller *caller; /* in the request's arena; NULL: not known */
 	struct store_changes changes;
 	char subject[AUDIT_TEXT_MAX];
+	const char *project, *user, *key; /* of a request without a caller; NULL: not known */
+	int failure; /* status of a failure that the reply does not tell; 0 = none */
 	bool is_answered, is_attached;
 };
 
@@ -81,7 +83,12 @@ static const char *address_of(struct request *rq)
 	return arena_format(rq->arena, "%.*s for %.128s", (int)peer.size, peer.data, forwarded);
 }
 
-/* The path of a public route may hold a secret. */
+/* The path of a public route may hold a secret, and so does a part that is a token. */
+static bool has_secret_path(const struct route *route)
+{
+	return route->flags & ROUTE_PUBLIC || strstr(route->path, "/:token");
+}
+
 static struct audit_start start_of(struct request *rq, const struct account_caller *caller,
                                    const char *token_of)
 {
@@ -92,7 +99,7 @@ static struct audit_start start_of(struct request *rq, const struct account_call
 	        .user_agent = request_header(rq, "User-Agent"),
 	        .action = audit_action(rq->arena, rq->route),
 	        .method = rq->method_name,
-	        .path = is_public ? rq->route->path : rq->path,
+	        .path = has_secret_path(rq->route) ? rq->route->path : rq->path,
 	        .conversation = request_header(rq, "Atoll-Conversation"),
 	        .request_id = rq->id,
 	};
@@ -123,9 +130,69 @@ int api_audit_begin(struct request *rq, const struct account_caller *caller, con
 	return audit_begin(api_of(rq)->audit, &start, &audit_of(rq)->note, err);
 }
 
+int api_audit_open(struct request *rq, struct error *err)
+{
+	struct api_audit *audit;
+	struct audit_start start;
+
+	if (!is_audited(rq) || !rq->exchange)
+		return 0;
+	audit = audit_of(rq);
+	if (audit->note)
+		return 0;
+	start = start_of(rq, NULL, NULL);
+	start.via = "public";
+	if (audit_begin(api_of(rq)->audit, &start, &audit->note, err) < 0)
+		return -1;
+	store_changes_collect(&audit->changes);
+	return 0;
+}
+
+int api_audit_call_begin(struct request *rq, const struct api_audit_subject *subject,
+                         struct api_audit_call *ret, struct error *err)
+{
+	const struct api *api = api_of(rq);
+	struct audit_start start;
+
+	*ret = (struct api_audit_call){.changes = STORE_CHANGES};
+	if (!api->audit || !api->config->audit_calls)
+		return 0;
+	start = start_of(rq, api_account(rq), NULL);
+	start.action = subject->action;
+	start.target_kind = subject->kind;
+	start.target_id = subject->id;
+	return audit_begin(api->audit, &start, &ret->note, err);
+}
+
+void api_audit_call_collect(struct api_audit_call *call, bool begins)
+{
+	if (call->note)
+		store_changes_collect(begins ? &call->changes : NULL);
+}
+
 static const char *result_of(int status)
 {
 	return status < 400 ? "ok" : status < 500 ? "refused" : "failed";
+}
+
+static void set_change(struct audit_note *note, const struct store_changes *changes,
+                       struct arena *a)
+{
+	if (changes->count + changes->left_out > 0)
+		audit_set_change(note, store_changes_before(changes, a),
+		                 store_changes_after(changes, a));
+	audit_set_made(note, changes->made);
+}
+
+void api_audit_call_end(struct api_audit_call *call, struct arena *a, int status)
+{
+	if (status > 0) {
+		set_change(call->note, &call->changes, a);
+		audit_end(TAKE(call->note), result_of(status), status);
+	} else {
+		audit_cancel(TAKE(call->note));
+	}
+	store_changes_done(&call->changes);
 }
 
 void api_audit_refuse(struct request *rq, int status)
@@ -142,8 +209,11 @@ void api_audit_project(struct request *rq, const char *project_id)
 {
 	struct api_audit *audit = rq->notes;
 
-	if (audit)
+	if (audit && audit->note) {
 		audit_set_project(audit->note, project_id);
+	} else if (rq->exchange && rq->route && rq->route->flags & ROUTE_PUBLIC) {
+		audit_of(rq)->project = arena_text(rq->arena, project_id);
+	}
 }
 
 void api_audit_subject(struct request *rq, const char *subject)
@@ -151,6 +221,19 @@ void api_audit_subject(struct request *rq, const char *subject)
 	if (!rq->exchange)
 		return; /* a copy of a request */
 	(void)snprintf(audit_of(rq)->subject, AUDIT_TEXT_MAX, "%s", subject);
+}
+
+void api_audit_who(struct request *rq, const char *user_id, const char *key_id)
+{
+	struct api_audit *audit = audit_of(rq);
+
+	audit->user = arena_text(rq->arena, user_id);
+	audit->key = arena_text(rq->arena, key_id);
+}
+
+void api_audit_failure(struct request *rq, const struct error *err)
+{
+	audit_of(rq)->failure = error_kind_get(err->code)->http_status;
 }
 
 void api_audit_event(struct request *rq, const char *action)
@@ -161,16 +244,26 @@ void api_audit_event(struct request *rq, const char *action)
 	audit_add(api_of(rq)->audit, &start, "ok", 0);
 }
 
+void api_audit_link(struct request *rq, const struct api_audit_use *use)
+{
+	struct audit_start start = start_of(rq, NULL, NULL);
+
+	start.action = use->action;
+	start.project_id = use->project_id;
+	start.target_kind = "instances";
+	start.target_id = use->target_id;
+	start.after_json = use->after_json;
+	audit_add(api_of(rq)->audit, &start, "ok", 0);
+}
+
 void api_on_handle(struct request *rq, bool begins)
 {
 	struct api_audit *audit = rq->notes;
 
 	if (!begins) {
 		store_changes_collect(NULL);
-		if (audit && audit->note && audit->changes.count + audit->changes.left_out > 0)
-			audit_set_change(audit->note,
-			                 store_changes_before(&audit->changes, rq->arena),
-			                 store_changes_after(&audit->changes, rq->arena));
+		if (audit && audit->note)
+			set_change(audit->note, &audit->changes, rq->arena);
 		return;
 	}
 	if (audit && audit->note)
@@ -181,6 +274,17 @@ void api_on_handle(struct request *rq, bool begins)
 static bool is_overload(int status)
 {
 	return status == 429 || status == 503;
+}
+
+/* A refusal of a caller that no key, session, token or link names. */
+static bool is_left_out(struct request *rq, int status)
+{
+	const struct api_audit *audit = rq->notes;
+
+	if (!(rq->route->flags & ROUTE_PUBLIC) || rq->lent_by ||
+	    (audit && (audit->caller || audit->user)))
+		return false;
+	return is_overload(status) || (status >= 400 && !audit_admits_stranger(api_of(rq)->audit));
 }
 
 /* What has no note: a refusal before the admission, a write without a caller, such as a sign-in,
@@ -197,9 +301,13 @@ static void add_answer(struct request *rq, int status)
 		return;
 	if (!is_link && (!is_audited(rq) || (!caller && !is_public)))
 		return;
+	if (is_left_out(rq, status))
+		return;
 	start = start_of(rq, caller, NULL);
 	if (audit && audit->subject[0])
 		start.target_id = audit->subject;
+	if (audit && audit->project)
+		start.project_id = audit->project;
 	if (is_public && !is_link)
 		start.via = "public";
 	audit_add(api_of(rq)->audit, &start, result_of(status), status);
@@ -215,10 +323,18 @@ void api_on_answer(struct request *rq, int status)
 		add_answer(rq, status);
 		return;
 	}
-	if (audit->subject[0])
-		audit_set_target(audit->note, NULL, audit->subject);
 	audit->is_attached = status == STATUS_SWITCH;
 	audit->is_answered = true;
+	if (audit->failure)
+		status = audit->failure;
+	if (is_left_out(rq, status)) {
+		audit_cancel(TAKE(audit->note));
+		return;
+	}
+	if (audit->subject[0])
+		audit_set_target(audit->note, NULL, audit->subject);
+	if (audit->user)
+		audit_set_who(audit->note, audit->user, audit->key);
 	audit_end(TAKE(audit->note), result_of(status), status);
 }
 

@@ -41,6 +41,7 @@ static int insert_login(struct sign_in *s, struct arena *a, const struct sign_in
 		return -1;
 	log_info("signed in", TEXT("kind", login_kind_name(begun->kind)), TEXT("who", begun->name),
 	         TEXT("login", made.login.id), TEXT("address", client->address));
+	made.who = begun->kind == LOGIN_USER ? begun->name : "";
 	*ret = made;
 	return 0;
 }

@@ -47,6 +47,7 @@ struct sign_in_client {
 struct sign_in_made {
 	struct sign_in_token token;
 	struct login_record login;
+	const char *who; /* the user's address; "" for a key */
 };
 /* What a caller offers; the members of one form are given, the others are NULL. */
 struct sign_in_offer {

@@ -10,6 +10,7 @@ import urllib.parse
 import pytest
 
 import atoll
+from test_audit import wait_row
 import clients
 from test_single_sign_on import Provider
 
@@ -98,9 +99,13 @@ def test_a_login_in_a_browser_makes_a_credential(place):
     assert (credential["kind"], credential["hosts"], credential["field_names"]) == ("oauth", ["api.example.com"], ["token"])
     assert credential["about"] == "reads repositories" and credential["expires_at"] and credential["state"] == "ok"
     assert place.oauth.calls("authorization_code")[-1] == {"grant": "authorization_code", "status": 200, "error": None, "client": "basic"}
+    row = wait_row(place.api(), action="connects.finish", target=made["id"])
+    assert (row["result"], row["status"], row["via"], row["project"]) == ("ok", 200, "public", "default")
+    assert f"credential {credential['id']}" in row["after"] and row["path"] == "/v1/connects/callback"
     # The same answer again is another's.
     again = come_back(place, back)
     assert again.status == 403 and b"credential" not in again.body
+    wait_row(place.api(), action="connects.finish", result="refused", status=403)
     assert len(place.oauth.calls("authorization_code")) == 1
 
 

@@ -14,6 +14,7 @@ import pytest
 import atoll
 import clients
 import test_sign_in
+from test_audit import wait_row
 from test_sign_in import Browser, refused
 
 pytestmark = pytest.mark.needs_root
@@ -125,6 +126,10 @@ def test_a_person_with_a_group_becomes_a_member(place):
     cy.csrf = session["csrf_token"]
     assert cy.call("POST", "/api/sandbox/keys", {"name": "mine"})["name"] == "mine"
     assert place.api().get("/v1/users/cy@example.com")["issuer"] == place.oidc.issuer
+    row = wait_row(place.api(), action="session.create", target="cy@example.com")
+    assert (row["user"], row["result"], row["status"], row["via"]) == ("cy@example.com", "ok", 302, "public")
+    assert row["path"] == "/v1/sign-in/oidc/callback" and row["address"] == "127.0.0.1"
+    assert any(name.startswith("member cy@example.com") for name in row["after"]), row["after"]
 
 
 def test_groups_decide_at_each_sign_in(place):
@@ -145,6 +150,7 @@ def test_groups_decide_at_each_sign_in(place):
 def test_a_stranger_without_a_group_is_refused(place):
     eve = sign_in(place, sub="eve", email="eve@example.com", email_verified=True, name="Eve", groups=["guests"])
     assert eve.page.startswith("/console/sign-in?error=forbidden&request=")
+    wait_row(place.api(), action="session.create", result="refused", status=403)
     assert "atoll_session" not in eve.cookies
     refused(404, place.api().get, "/v1/users/eve@example.com")
 

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/log.h"
+#include "edge/audit.h"
 #include "edge/forward.h"
 #include "edge/hooks.h"
 #include "http/server/http.h"
@@ -32,6 +33,7 @@
 #define LOG_TEXT_MAX 4096
 #define CANCELLED (-32800)
 #define OWNER_MAX 160
+#define STATUS_CLIENT_LEFT 499 /* for the audit: the call was cancelled before it ran */
 #define EARLY_COUNT 32
 #define EARLY_MS 5000
 
@@ -61,6 +63,7 @@ struct mcp_call {
 	mcp_answer *answer;
 	const char *owner;
 	struct span id; /* JSON */
+	struct api_audit_call audit;
 	struct mcp_client client;
 	bool ends_with_client, may_pass, has_begun;
 	int64_t started_ms;
@@ -253,6 +256,18 @@ static void keep_hop(struct mcp_call *call, const struct api_hop *hop)
 	pthread_mutex_unlock(&call->calls->mutex);
 }
 
+/* Before the answer. A call that never ran was cancelled. */
+static void end_audit(struct mcp_call *call, bool is_passed_on)
+{
+	int status = call->mcp.tool_status ? call->mcp.tool_status : call->status;
+
+	if (is_passed_on)
+		status = 0;
+	else if (status == 0)
+		status = STATUS_CLIENT_LEFT;
+	api_audit_call_end(&call->audit, &call->arena, status);
+}
+
 static void run_call(struct worker_task *task)
 {
 	struct mcp_call *call = CONTAINER_OF(task, struct mcp_call, task);
@@ -261,8 +276,11 @@ static void run_call(struct worker_task *task)
 	log_request_set(call->request.id);
 	call->mcp.hop = call->may_pass ? &hop : NULL;
 	call->request.deadline = deadline_after(DEADLINE_MS);
+	api_audit_call_collect(&call->audit, true);
 	if (!cancel_is_said(&call->cancel))
 		call->status = call->answer(&call->mcp, &call->headers, &call->out);
+	api_audit_call_collect(&call->audit, false);
+	end_audit(call, hop.fd >= 0);
 	log_request_set(NULL);
 	if (hop.fd >= 0)
 		keep_hop(call, &hop);
@@ -527,9 +545,18 @@ static int submit_call(struct mcp_call *call, struct error *err)
 	result = worker_submit(api->waiters ? api->waiters : api->workers, &call->task, err);
 	if (result == 0)
 		return 0;
+	api_audit_call_end(&call->audit, &call->arena, error_kind_get(err->code)->http_status);
 	remove_running(call);
 	atomic_fetch_sub(&call->holders, 1);
 	return -1;
+}
+
+static int begin_audit(const struct mcp *m, const struct mcp_call_options *options,
+                       struct mcp_call *call, struct error *err)
+{
+	const struct api_audit_subject subject = {"mcp.tools.call", "tools", options->tool};
+
+	return options->tool ? api_audit_call_begin(m->rq, &subject, &call->audit, err) : 0;
 }
 
 int mcp_call_start(const struct mcp *m, const struct mcp_call_options *options, struct reply *reply,
@@ -541,7 +568,7 @@ int mcp_call_start(const struct mcp *m, const struct mcp_call_options *options, 
 
 	if (call && fd < 0)
 		(void)FAIL_ERRNO(&err, "duplicate a descriptor");
-	if (fd < 0 || submit_call(call, &err) < 0) {
+	if (fd < 0 || begin_audit(m, options, call, &err) < 0 || submit_call(call, &err) < 0) {
 		if (fd >= 0)
 			(void)close(fd);
 		if (call)

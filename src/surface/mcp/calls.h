@@ -34,6 +34,7 @@ typedef int mcp_answer(struct mcp *m, const struct mcp_headers *headers, struct 
 struct mcp_call_options {
 	mcp_answer *answer;
 	const struct mcp_headers *headers;
+	const char *tool;  /* that is called, for the audit; NULL: none */
 	const char *owner; /* the session or client that may cancel the call; NULL: none */
 	bool streams;      /* the client accepts a stream of events */
 	bool ends_with_client;

@@ -365,6 +365,14 @@ static bool takes_events(const struct request *rq)
 	return accept && strstr(accept, "text/event-stream");
 }
 
+/* For the audit; NULL: the message calls none. */
+static const char *name_tool(const struct mcp *m)
+{
+	return strcmp(m->message.method, "tools/call") == 0
+	               ? json_get_text(m->message.params, "name", "")
+	               : NULL;
+}
+
 static int begin_call(struct mcp *m, const struct mcp_headers *headers, struct reply *reply,
                       struct mcp_fault *fault)
 {
@@ -372,6 +380,7 @@ static int begin_call(struct mcp *m, const struct mcp_headers *headers, struct r
 	        .answer = answer_on_worker,
 	        .headers = headers,
 	        .owner = owner_of(m),
+	        .tool = name_tool(m),
 	        .streams = takes_events(m->rq),
 	        .ends_with_client = m->message.is_modern || headers->absent,
 	};

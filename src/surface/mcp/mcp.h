@@ -24,6 +24,7 @@ struct mcp {
 	/* Set by mcp_ask. The method then writes no result. */
 	struct span required; /* the questions that the result names: inputRequests as JSON */
 	const char *missing;  /* the capability that the client lacks; NULL: none */
+	int tool_status;      /* HTTP's for the result of a called tool; 0: none was called */
 	struct api_hop *hop;  /* to another server, when that has the sandbox; NULL: not allowed */
 };
 

@@ -154,13 +154,16 @@ int mcp_tools_call(struct mcp *m, struct buf *out, struct mcp_fault *fault)
 
 	if (!tool)
 		return mcp_refuse(fault, MCP_INVALID_PARAMS, 200, "unknown tool '%.64s'", name);
-	if (api_require(m->rq, SCOPE_SANDBOX_WRITE, &err) < 0)
+	if (api_require(m->rq, SCOPE_SANDBOX_WRITE, &err) < 0) {
+		m->tool_status = error_kind_get(err.code)->http_status;
 		return mcp_refuse(fault, MCP_INVALID_REQUEST, 403, "%s", err.text);
+	}
 	if (read_arguments(m, tool, &own, &sandbox, fault) < 0)
 		return -1;
 	if (read_origin(m, &err) < 0)
 		return mcp_refuse_error(fault, &err);
 	if (run_tool(m, tool, sandbox, buf_span(&own), &result, &err) < 0) {
+		m->tool_status = error_kind_get(err.code)->http_status;
 		write_failure(out, &err);
 		return 0;
 	}

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "connect/preset.h"
 #include "edge/api.h"
+#include "edge/audit.h"
 #include "edge/cookie.h"
 #include "http/client/outbound.h"
 #include "sign_in/token.h"
@@ -290,8 +291,11 @@ static int connect_callback(struct request *rq, UNUSED const void *body, struct 
 	};
 	struct connect_record r;
 
+	if (api_audit_open(rq, err) < 0)
+		return -1;
 	if (connect_finish(&context, &answer, &r, err) == 0) {
 		api_audit_project(rq, r.project_id);
+		api_audit_subject(rq, r.id);
 		api_cookie_put(rq, reply, COOKIE, "", 0);
 		return reply_words(reply, 200,
 		                   arena_format(rq->arena,

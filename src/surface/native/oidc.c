@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "edge/access_watch.h"
 #include "edge/api.h"
+#include "edge/audit.h"
 #include "edge/cookie.h"
 #include "json/json.h"
 #include "surface/native/native.h"
@@ -86,6 +87,7 @@ static int oidc_start(struct request *rq, UNUSED const void *body, struct reply 
 static int redirect_failure(struct request *rq, struct reply *reply, const struct error *err)
 {
 	log_warning("sign-in by the provider failed", TEXT("request", rq->id), FAILURE(err));
+	api_audit_failure(rq, err);
 	api_cookie_put(rq, reply, COOKIE, "", 0);
 	return reply_redirect(reply, arena_format(rq->arena, "/console/sign-in?error=%s&request=%s",
 	                                          error_kind_get(err->code)->name, rq->id));
@@ -117,6 +119,8 @@ static int finish_sign_in(struct request *rq, struct span cookie, struct reply *
 	if (oidc_finish(api_of(rq)->sign_in, rq->arena, &answer, &made, err) < 0)
 		return -1;
 	api_access_changed(api_of(rq));
+	api_audit_who(rq, made.who, "");
+	api_audit_subject(rq, made.who);
 	api_cookie_put(rq, reply, COOKIE, "", 0);
 	api_cookie_put(rq, reply, API_COOKIE, made.token.text,
 	               made.login.expires_at - made.login.created_at);
@@ -129,6 +133,8 @@ static int oidc_return(struct request *rq, UNUSED const void *body, struct reply
 	struct span cookie = api_cookie_value(rq, COOKIE), rest = cookie, secret;
 	const char *page;
 
+	if (api_audit_open(rq, err) < 0)
+		return -1;
 	if (finish_sign_in(rq, cookie, reply, err) < 0)
 		return redirect_failure(rq, reply, err);
 	(void)span_split(&rest, '.', &secret);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /v1/sign-in and /v1/session — how a person signs in from a browser, and the session that follows.
  * /v1/sessions lists and ends sessions. */
+#include "account/password.h"
 #include "config/config.h"
 #include "edge/access_watch.h"
+#include "edge/audit.h"
 #include "edge/caller.h"
 #include "edge/cookie.h"
 #include "sign_in/oidc.h"
@@ -212,6 +214,27 @@ static int reply_session(struct request *rq, struct reply *reply, const struct s
 	return 0;
 }
 
+/* For the audit. What is no address may be a password in the wrong field. */
+static void tell_address(struct request *rq, const char *typed)
+{
+	char email[ACCOUNT_USER_MAX + 1];
+	struct error ignored;
+
+	if (typed && account_email_parse(typed, email, &ignored) == 0)
+		api_audit_subject(rq, email);
+}
+
+static void tell_who(struct request *rq, const struct sign_in_made *made)
+{
+	bool is_key = made->login.kind == LOGIN_KEY;
+
+	api_audit_who(rq, made->who, is_key ? made->login.owner_id : "");
+	if (is_key)
+		api_audit_project(rq, made->login.project_id);
+	else
+		api_audit_subject(rq, made->who);
+}
+
 static int session_begin(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
@@ -232,13 +255,15 @@ static int session_begin(struct request *rq, const void *body, struct reply *rep
 	struct error ignored;
 	bool has_old = false;
 
-	if (api_cookie_guard_sign_in(rq, err) < 0)
+	if (api_cookie_guard_sign_in(rq, err) < 0 || api_audit_open(rq, err) < 0)
 		return -1;
+	tell_address(rq, b->email);
 	if (api_cookie_read(rq, &old, &has_old, &ignored) == 0 && has_old)
 		client.replaces = &old;
 	if (sign_in_begin(api_of(rq)->sign_in, rq->arena, &client, &offer, &made, err) < 0 ||
 	    reply_session(rq, reply, &made.token, err) < 0)
 		return -1;
+	tell_who(rq, &made);
 	if (has_old)
 		api_access_changed(api_of(rq));
 	reply_status(reply, 201);
@@ -262,6 +287,21 @@ static int session_get(struct request *rq, UNUSED const void *body, struct reply
 	return reply_session(rq, reply, &token, err);
 }
 
+/* For the audit. */
+static void tell_owner(struct request *rq, const struct login_record *login)
+{
+	struct sign_in_made made = {.login = *login, .who = login->owner_id};
+	struct user_record user;
+	struct error ignored = {0};
+
+	if (login->kind == LOGIN_KEY)
+		made.who = "";
+	else if (store_user_find(api_of(rq)->store, rq->arena, login->owner_id, &user, &ignored) ==
+	         0)
+		made.who = user.email;
+	tell_who(rq, &made);
+}
+
 static int session_end(struct request *rq, UNUSED const void *body, struct reply *reply,
                        struct error *err)
 {
@@ -274,9 +314,13 @@ static int session_end(struct request *rq, UNUSED const void *body, struct reply
 		return -1;
 	if (found && api_cookie_guard(rq, rq->route, &token, err) < 0)
 		return -1;
-	if (found && store_login_find(api->store, rq->arena, token.hash, &login, err) == 0 &&
-	    store_login_end(api->store, login.owner_id, login.id, err) < 0)
+	if (api_audit_open(rq, err) < 0)
 		return -1;
+	if (found && store_login_find(api->store, rq->arena, token.hash, &login, err) == 0) {
+		tell_owner(rq, &login);
+		if (store_login_end(api->store, login.owner_id, login.id, err) < 0)
+			return -1;
+	}
 	api_access_changed(api);
 	api_cookie_write(rq, reply, NULL, 0);
 	reply_status(reply, 204);

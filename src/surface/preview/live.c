@@ -127,6 +127,7 @@ void preview_state_open(struct api *api)
 	api->preview = memory_new(sizeof(*api->preview));
 	api->preview->pool = proxy_pool_new(api->loop);
 	api->preview->live = preview_live_new();
+	api->preview->opened = preview_opened_new();
 }
 
 void preview_state_close(struct api *api)
@@ -135,6 +136,7 @@ void preview_state_close(struct api *api)
 		return;
 	proxy_pool_free(api->preview->pool);
 	preview_live_free(api->preview->live);
+	preview_opened_free(api->preview->opened);
 	free(api->preview);
 	api->preview = NULL;
 }

@@ -279,6 +279,7 @@ static int start_proxy(struct request *rq, struct reply *reply, const struct pre
 	options.state = s;
 	options.target = make_target(rq, view);
 	reply_proxy(rq, reply, &options);
+	preview_tell_opened(rq, view, &record);
 	return 0;
 }
 

@@ -87,6 +87,8 @@ static void open_server(struct harness *h)
 	        .authorize = api_authorize,
 	        .write_failure = api_write_failure,
 	        .on_done = api_on_done,
+	        .on_handle = api_on_handle,
+	        .on_answer = api_on_answer,
 	        .fast_deadline_ms = h->options.deadline_ms,
 	        .slow_deadline_ms = h->options.deadline_ms,
 	};
