@@ -175,7 +175,7 @@ static int try_next_address(struct egress_connection *c)
 }
 
 /* Connects to the checked address; the name is not looked up twice. */
-static void connect_take_envelope(struct egress_connection *c)
+static void try_addresses(struct egress_connection *c)
 {
 	drop_attempt(c);
 	while (c->next_address < address_count(c)) {
@@ -201,7 +201,7 @@ static void connect_take_envelope(struct egress_connection *c)
 static void fail_connecting(struct egress_connection *c)
 {
 	note_no_connection(c, "no address of the name answers");
-	connect_take_envelope(c);
+	try_addresses(c);
 }
 
 /* The connection leads to the proxy. */
@@ -271,7 +271,7 @@ static void on_proxy_refusal(struct egress_connection *c, int status)
 	} else {
 		note_failure(c, DECISION_UPSTREAM_UNREACHABLE,
 		             "the proxy reaches no address of the name");
-		connect_take_envelope(c);
+		try_addresses(c);
 	}
 }
 
@@ -304,7 +304,7 @@ static void on_proxy_lookup_end(void *context, enum dns_code code,
 	c->lookup = NULL;
 	c->proxies = *addresses;
 	if (code == DNS_OK && addresses->count > 0)
-		connect_take_envelope(c);
+		try_addresses(c);
 	else
 		egress_connection_refuse(c, DECISION_UPSTREAM_PROXY_UNREACHABLE,
 		                         "the name of the proxy has no address");
@@ -329,7 +329,7 @@ static void find_proxy(struct egress_connection *c)
 		return;
 	}
 	c->proxies = (struct dns_addresses){.items = {proxy->address}, .count = 1};
-	connect_take_envelope(c);
+	try_addresses(c);
 }
 
 static void on_lookup_end(void *context, enum dns_code code, const struct dns_addresses *addresses)
@@ -341,7 +341,7 @@ static void on_lookup_end(void *context, enum dns_code code, const struct dns_ad
 	if (code == DNS_OK && addresses->count > 0 && has_proxy(c))
 		find_proxy(c);
 	else if (code == DNS_OK && address_count(c) > 0)
-		connect_take_envelope(c);
+		try_addresses(c);
 	else
 		egress_connection_refuse(c, DECISION_UPSTREAM_UNREACHABLE,
 		                         code == DNS_FAILED ? "no nameserver answers"
@@ -351,7 +351,7 @@ static void on_lookup_end(void *context, enum dns_code code, const struct dns_ad
 static void fail_asking(struct egress_connection *c)
 {
 	note_failure(c, DECISION_UPSTREAM_PROXY_UNREACHABLE, "the proxy does not answer in time");
-	connect_take_envelope(c);
+	try_addresses(c);
 }
 
 void way_find(struct egress_connection *c)
