@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "broker/network/forced6.h"
 #include "broker/network/network.h"
+#include "broker/network/source.h"
 #include "broker/network/uplink6.h"
 #include "wire/task.h"
 
@@ -260,6 +261,7 @@ void network_rules(struct buf *out, const struct host_network *n, uint32_t first
 	}
 	buf_add_text(out, input_rules);
 	buf_add_text(out, rules);
+	network_source_sets(out);
 	add_chunk(out, n, first_slot, count);
 	network_forced6_rules(out, n);
 	add_ipv6(out, n, first_slot, count);

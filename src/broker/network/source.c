@@ -12,12 +12,17 @@
 #define SET "add set inet atoll sourced { type ipv4_addr; "
 #define MAP "add map inet atoll sources { type ipv4_addr : verdict; "
 
+void network_source_sets(struct buf *out)
+{
+	buf_add_text(out, SET "}\n" MAP "}\n");
+}
+
 /* What all slots share. A sandbox without a source address has none of this, because a kernel may
  * lack the expression fib. It comes before the masquerade of others. */
 static void add_frame(struct buf *out)
 {
-	buf_add_text(out, SET
-	             "}\n" MAP "}\n"
+	network_source_sets(out);
+	buf_add_text(out,
 	             "add chain inet atoll source { type nat hook postrouting priority 99; }\n"
 	             "flush chain inet atoll source\n"
 	             "add rule inet atoll source oifname != \"atoll*\" ip saddr vmap @sources\n"

@@ -15,3 +15,5 @@ struct network_ruled;
 MUST_CHECK int network_source_rules(struct buf *out, const struct host_network *n,
                                     const struct network_ruled *ruled, struct error *err);
 void network_source_removal(struct buf *out, const struct host_network *n, uint32_t slot);
+/* What the texts above need to be there. */
+void network_source_sets(struct buf *out);
