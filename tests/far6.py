@@ -129,15 +129,15 @@ class Far6:
             note.unlink()
 
 
-def note_path():
-    """Exists while the uplink of this thread's network forwards because of Atoll; the network ends with the test, the file does not."""
+def note_path(link="uplink"):
+    """Exists while this interface of this thread's network forwards because of Atoll. The network ends with the test, the file does not."""
     with socket.socket() as s:
         cookie = int.from_bytes(s.getsockopt(socket.SOL_SOCKET, SO_NETNS_COOKIE, 8), "little")
-    return NOTES / f"{cookie}.uplink"
+    return NOTES / f"{cookie}.{link}"
 
 
 def notes():
-    return [path for path in [note_path()] if path.exists()]
+    return NOTES.glob(note_path("*").name)
 
 
 def flows_of(address):

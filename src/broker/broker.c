@@ -96,7 +96,7 @@ static void release_idle_uplinks(struct broker *b)
 
 static int start_broker(struct broker *b, const struct broker_options *options, struct error *err)
 {
-	b->lock_fd = b->guard.fd = -1;
+	b->lock_fd = b->guard.fd = b->ipv6.fd = -1;
 	fault_point("broker", "starting");
 	if (mkdir(SHARED_FOLDER, 0755) < 0 && errno != EEXIST)
 		return FAIL_ERRNO(err, "make the folder '" SHARED_FOLDER "'");
@@ -122,6 +122,7 @@ static int start_broker(struct broker *b, const struct broker_options *options, 
 	beats_begin(&b->beats, &b->sandboxes);
 	broker_sweep(b);
 	guard_begin(b);
+	ipv6_watch_open(b);
 	if (server_open(b, err) < 0)
 		return -1;
 	/* A child closes the descriptors of all parts, so all must be open by now. */
@@ -149,6 +150,7 @@ static int run_broker(struct broker *b, const struct broker_options *options, st
 	snapshots_close(&b->snapshots);
 	flattening_close(&b->flattening);
 	server_close(b);
+	ipv6_watch_close(b);
 	guard_close(b);
 	pools_close(&b->pools);
 	prewarm_pool_close(&b->prewarm_pool);

@@ -198,3 +198,54 @@ def test_a_kernel_that_lacks_what_the_rules_need_gives_ipv4_alone(there, tmp_pat
         assert "sandboxes have no IPv6" in server.log_text() and "Could not process rule" in server.log_text(), server.log_text()
         # A server of a test beside this one keeps the uplink as it is.
         assert not forwards() or (is_guarded() and is_known())
+
+
+def test_a_running_server_follows_a_host_that_becomes_a_router_and_ends_being_one(server, there):
+    server.start()
+    router = pathlib.Path("/proc/sys/net/ipv6/conf/all/forwarding")
+    api = server.api()
+    with api.sandbox(internet=True) as sandbox:
+        for _ in range(2):
+            router.write_text("1")
+            atoll.wait_for(lambda: not forwards() and not is_known() and '"uplink"' not in listing("set"), 15, "the end of forwarding")
+            assert far6.reached(api, sandbox, far6.FIRST) == {far6.FIRST: far6.OPEN} and reaches(server)
+            router.write_text("0")
+            atoll.wait_for(lambda: forwards() and is_known() and is_guarded(), 15, "forwarding for sandboxes")
+            assert far6.reached(api, sandbox, far6.FIRST) == {far6.FIRST: far6.OPEN} and reaches(server)
+
+
+def test_an_administrator_who_writes_that_the_host_is_no_router_ends_no_ipv6(server, there):
+    """0 over 0, as `sysctl --system` does it: the kernel takes force_forwarding from all interfaces, and tells nobody."""
+    server.start()
+    api = server.api()
+    with api.sandbox(internet=True) as sandbox:
+        assert far6.reached(api, sandbox, far6.FIRST) == {far6.FIRST: far6.OPEN}
+        for _ in range(2):
+            pathlib.Path("/proc/sys/net/ipv6/conf/all/forwarding").write_text("0")
+            atoll.wait_for(forwards, 15, "forwarding for sandboxes")
+            assert far6.reached(api, sandbox, far6.FIRST) == {far6.FIRST: far6.OPEN} and is_guarded() and is_known()
+
+
+def test_a_default_route_that_comes_late_gives_new_sandboxes_ipv6(server, there):
+    far6.ip("-6", "route", "del", "default")
+    server.start()
+    assert not reaches(server) and not forwards()
+    far6.ip("-6", "route", "add", "default", "via", far6.ROUTER)
+    atoll.wait_for(lambda: reaches(server), 20, "IPv6 of sandboxes")
+    assert forwards() and is_guarded() and is_known()
+
+
+def test_a_default_route_that_moves_to_another_interface_takes_the_forwarding_along(server, there):
+    server.start()
+    api = server.api()
+    with api.sandbox(internet=True) as sandbox:
+        assert far6.reached(api, sandbox, far6.FIRST) == {far6.FIRST: far6.OPEN}
+        far6.ip("link", "add", "later", "type", "veth", "peer", "name", "beyond6", "netns", str(there.process.pid))
+        inside = ["nsenter", "-t", str(there.process.pid), "-n"]
+        for words, where in ((["addr", "add", "2600:eeee::1/64", "dev", "beyond6", "nodad"], inside), (["link", "set", "beyond6", "up"], inside),
+                             (["addr", "add", "2600:eeee::2/64", "dev", "later", "nodad"], []), (["link", "set", "later", "up"], []),
+                             (["-6", "route", "replace", "default", "via", "2600:eeee::1", "dev", "later"], [])):
+            far6.ip(*words, inside=where)
+        expected = {far6.FIRST: ["hello_2600:eeee::2", "pong"]}
+        atoll.wait_for(lambda: far6.reached(api, sandbox, far6.FIRST) == expected, 20, "the way by the other interface")
+        assert '"later"' in listing("set") and far6.sysctl("later/force_forwarding") == "1"

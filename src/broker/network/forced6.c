@@ -51,6 +51,18 @@ static bool is_forced(const char *link)
 	return network_option6_is(option, '1');
 }
 
+bool network_forced6_is_lost(const struct host_network *n)
+{
+	char option[OPTION_SIZE];
+
+	for (unsigned i = 0; i < n->forced6_count; i++) {
+		format_option(n->forced6[i], option);
+		if (network_option6_is(option, '0'))
+			return true;
+	}
+	return false;
+}
+
 static bool is_ours(const struct host_network *n, const char *link)
 {
 	for (unsigned i = 0; i < n->forced6_count; i++)

@@ -20,6 +20,8 @@ void network_forced6_find(struct host_network *n);
 /* Lets the interfaces of the default routes (network_next_uplink6) forward. Those that forward
  * already, and not because of Atoll, stay as they are: they forward for others, too. */
 MUST_CHECK int network_forced6_set(struct host_network *n, struct span routes, struct error *err);
+/* Whether one of them does not forward any more. */
+bool network_forced6_is_lost(const struct host_network *n);
 /* The rule that guards the interfaces of n->forced6. */
 void network_forced6_rules(struct buf *out, const struct host_network *n);
 /* Ends the forwarding of all these interfaces, also for other servers on the host. */

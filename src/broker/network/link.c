@@ -2,6 +2,7 @@
 #include "broker/network/link.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
@@ -40,7 +41,12 @@ int network_link_forward6(uint32_t slot, struct error *err)
 
 	(void)snprintf(path, sizeof(path),
 	               "/proc/sys/net/ipv6/conf/" LAUNCH_LINK "/force_forwarding", slot);
-	return file_poke(AT_FDCWD, path, "1", err);
+	if (file_poke(AT_FDCWD, path, "1", err) < 0) {
+		if (err->sys_errno != ENOENT)
+			return -1;
+		error_clear(err);
+	}
+	return 0;
 }
 
 static void change_link(uint32_t slot, uint16_t how, const struct ifinfomsg *link)

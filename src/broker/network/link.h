@@ -10,7 +10,7 @@
 /* Gives the link's outer end the address NETWORK_GATEWAY. */
 MUST_CHECK int network_link_answer(uint32_t slot, struct error *err);
 /* Lets the kernel forward IPv6 packets that come from the sandbox, on a host that forwards no
- * others. */
+ * others. A kernel before 6.17 forwards them only where the host is a router. */
 MUST_CHECK int network_link_forward6(uint32_t slot, struct error *err);
 /* Does nothing when the link is missing. */
 void network_link_remove(uint32_t slot);

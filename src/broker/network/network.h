@@ -49,12 +49,12 @@ struct host_network {
 	/* Interfaces that forward IPv6 because servers on this host say so (forced6.h). */
 	char forced6[NETWORK_FORCED_MAX][NETWORK_LINK_SIZE];
 	unsigned forced6_count;
-	bool has_ipv6;    /* the host's kernel */
-	bool wants_ipv6;  /* an option: sandboxes have IPv6 where the host has it */
-	bool ipv6;        /* sandboxes have it */
-	bool forces_ipv6; /* the host does not forward IPv6, but these links do */
-	bool has_uplink;  /* a default route; without it links are made and lead nowhere */
-	bool usable;      /* false: only blocked sandboxes; `problem` says why */
+	bool has_ipv6;         /* the host's kernel */
+	bool wants_ipv6;       /* an option: sandboxes have IPv6 where the host has it */
+	bool ipv6;             /* sandboxes have it */
+	const char *obstacle6; /* why they do not, as the log says; NULL: they do */
+	bool has_uplink;       /* a default route; without it links are made and lead nowhere */
+	bool usable;           /* false: only blocked sandboxes; `problem` says why */
 	struct error problem;
 };
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/ipv6_route.h>
 #include <linux/route.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -86,6 +87,16 @@ bool network_links_get_ipv6(void)
 	return network_option6_is("default/disable_ipv6", '0');
 }
 
+static int read_routes(struct buf *out, struct error *err)
+{
+	return file_read(AT_FDCWD, "/proc/net/ipv6_route", out, err);
+}
+
+static bool is_router(void)
+{
+	return network_option6_is("all/forwarding", '1');
+}
+
 /* Why sandboxes have no IPv6, or NULL. */
 static const char *find_obstacle(struct host_network *n, struct error *err)
 {
@@ -97,20 +108,21 @@ static const char *find_obstacle(struct host_network *n, struct error *err)
 		return "the option network_ipv6 is off";
 	if (n->is_proxied)
 		return "all connections leave through network_proxy";
-	if (file_read(AT_FDCWD, "/proc/net/ipv6_route", &text, &ignored) < 0)
+	if (read_routes(&text, &ignored) < 0)
 		return "the host's kernel has no IPv6";
 	rest = buf_span(&text);
 	if (!network_next_uplink6(&rest, &name))
 		return "the host has no default route of IPv6";
 	if (!network_links_get_ipv6())
 		return "interfaces get none: net.ipv6.conf.default.disable_ipv6";
-	if (network_option6_is("all/forwarding", '1'))
+	if (is_router())
 		return NULL;
 	if (access(NETWORK_OPTIONS6 "all/force_forwarding", F_OK) < 0)
 		return "the host does not forward IPv6, and its kernel cannot for single "
 		       "interfaces: docs/operate/network.md";
-	n->forces_ipv6 = network_forced6_set(n, buf_span(&text), err) == 0;
-	return n->forces_ipv6 ? NULL : "the host cannot forward for sandboxes alone";
+	return network_forced6_set(n, buf_span(&text), err) == 0
+	               ? NULL
+	               : "the host cannot forward for sandboxes alone";
 }
 
 void network_prepare_ipv6(struct host_network *n)
@@ -118,7 +130,7 @@ void network_prepare_ipv6(struct host_network *n)
 	struct error err = {0};
 	const char *obstacle;
 
-	n->ipv6 = n->forces_ipv6 = false;
+	n->ipv6 = false;
 	/* Also without IPv6 of its own the server guards what another one has forced. */
 	network_forced6_find(n);
 	if (!n->usable)
@@ -126,13 +138,61 @@ void network_prepare_ipv6(struct host_network *n)
 	obstacle = find_obstacle(n, &err);
 	n->ipv6 = !obstacle;
 	/* A router forwards by itself, and not for sandboxes alone. */
-	if (n->forced6_count > 0 && network_option6_is("all/forwarding", '1'))
+	if (n->forced6_count > 0 && is_router())
 		network_forced6_release(n);
 	if (obstacle && err.code != ERROR_NONE)
 		log_warning("sandboxes have no IPv6", TEXT("because", obstacle), FAILURE(&err));
-	else if (obstacle)
+	else if (obstacle && obstacle != n->obstacle6)
 		log_info("sandboxes have no IPv6", TEXT("because", obstacle));
-	else
+	else if (!obstacle)
 		log_info("sandboxes have IPv6",
-		         TEXT("forwarding", n->forces_ipv6 ? "for their links" : "by the host"));
+		         TEXT("forwarding", is_router() ? "by the host" : "for their links"));
+	n->obstacle6 = obstacle;
+}
+
+bool network_gained_uplink6(const struct host_network *n)
+{
+	AUTO(buf_done) struct buf text = BUF(ROUTES_MAX);
+	struct error ignored = {0};
+	struct span rest, name;
+
+	if (!n->usable || n->ipv6 || !n->wants_ipv6 || n->is_proxied ||
+	    read_routes(&text, &ignored) < 0)
+		return false;
+	rest = buf_span(&text);
+	return network_next_uplink6(&rest, &name);
+}
+
+static bool do_uplinks_forward(struct span routes)
+{
+	struct span name;
+
+	while (network_next_uplink6(&routes, &name)) {
+		char option[PATH_SIZE];
+
+		(void)snprintf(option, sizeof(option), "%.*s/force_forwarding", (int)name.size,
+		               name.data);
+		if (!network_option6_is(option, '1'))
+			return false;
+	}
+	return true;
+}
+
+bool network_follow_ipv6(struct host_network *n)
+{
+	AUTO(buf_done) struct buf text = BUF(ROUTES_MAX);
+	struct error err = {0};
+
+	if (is_router()) {
+		network_forced6_release(n);
+		return false;
+	}
+	if (!n->ipv6 || (read_routes(&text, &err) == 0 && do_uplinks_forward(buf_span(&text))))
+		return false;
+	if (err.code != ERROR_NONE || network_forced6_set(n, buf_span(&text), &err) < 0) {
+		log_warning("answers by IPv6 may not reach sandboxes", FAILURE(&err));
+		return false;
+	}
+	log_info("the host's forwarding of IPv6 for sandboxes is set again");
+	return true;
 }

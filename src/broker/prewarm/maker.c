@@ -151,8 +151,7 @@ static int make_agent(struct making *m, struct error *err)
 	fd_forget(&m->listen_fd);
 	for (unsigned i = 0; i < CGROUP_EVENTS_COUNT; i++)
 		fd_forget(&m->events[i]);
-	return has_ipv6 && m->host->network->forces_ipv6 ? network_link_forward6(request.slot, err)
-	                                                 : 0;
+	return has_ipv6 ? network_link_forward6(request.slot, err) : 0;
 }
 
 /* Made on a guess: that costs nothing here, and a third of a millisecond in a request. */

@@ -16,6 +16,7 @@
 #include "broker/network/firewall.h"
 #include "broker/network/forced6.h"
 #include "broker/network/link.h"
+#include "broker/network/uplink6.h"
 #include "broker/sandbox/sandbox.h"
 #include "netlink/netlink.h"
 #include "broker/server/state.h"
@@ -236,6 +237,18 @@ static bool restore_without_ipv6(struct broker *b, struct error *err)
 	return restore_rules(b, err) == 0;
 }
 
+static int restore_what_works(struct broker *b)
+{
+	struct host_network *n = b->host.network;
+	struct error err = {0};
+
+	if (restore_rules(b, &err) == 0 || restore_without_ipv6(b, &err))
+		return 0;
+	n->usable = false;
+	n->problem = err;
+	return -1;
+}
+
 /* The rules of every chunk are loaded before a link can be made. */
 void guard_try_again(struct broker *b)
 {
@@ -247,19 +260,25 @@ void guard_try_again(struct broker *b)
 	error_clear(&n->problem);
 	n->nameserver_count = 0;
 	network_prepare_host(n);
-	if (!n->usable)
+	if (!n->usable || restore_what_works(b) < 0)
 		return;
-	if (restore_rules(b, &err) < 0 && !restore_without_ipv6(b, &err)) {
-		n->usable = false;
-		n->problem = err;
-		return;
-	}
 	log_info("sandboxes can have internet again",
 	         TEXT("default_route", n->has_uplink ? "yes" : "no"));
 	if (b->guard.fd < 0)
 		guard_open(b);
 	else if (find_table(&b->guard.table, &err) < 0)
 		log_warning("cannot look after the rules for networks", FAILURE(&err));
+}
+
+void guard_gain_ipv6(struct broker *b)
+{
+	struct host_network *n = b->host.network;
+
+	if (!network_gained_uplink6(n))
+		return;
+	network_prepare_ipv6(n);
+	if (n->ipv6 && restore_what_works(b) < 0)
+		log_error("sandboxes can have no internet", FAILURE(&n->problem));
 }
 
 void guard_close(struct broker *b)

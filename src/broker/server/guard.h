@@ -25,4 +25,7 @@ void guard_begin(struct broker *b);
 /* When sandboxes can have no internet, because nft failed or the host had no default route: sets
  * the host up again, so that a repaired host needs no restart of the broker. */
 void guard_try_again(struct broker *b);
+/* The same when the host has got IPv6 since it was prepared: sandboxes that are made now have it.
+ */
+void guard_gain_ipv6(struct broker *b);
 void guard_close(struct broker *b);

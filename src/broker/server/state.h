@@ -11,6 +11,7 @@
 #include "broker/sandbox/sandboxes.h"
 #include "broker/server/disk_watch.h"
 #include "broker/server/guard.h"
+#include "broker/server/ipv6_watch.h"
 #include "broker/server/measure_task.h"
 #include "broker/server/memory.h"
 #include "broker/server/server.h"
@@ -33,6 +34,7 @@ struct broker {
 	struct cleaner cleaner;
 	struct broker_server server;
 	struct rule_guard guard;
+	struct ipv6_watch ipv6;
 	struct list templates; /* struct template_task */
 	struct list volumes;   /* struct volume_task */
 	struct list backups;   /* struct backup_task */
