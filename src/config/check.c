@@ -155,14 +155,17 @@ int check_networks(const char *value, struct error *err)
 
 	while (rest.size > 0) {
 		(void)span_split(&rest, ',', &part);
-		if (!parse_network(span_trim(part), &network))
+		part = span_trim(part);
+		if (!parse_network(part, &network))
 			return FAIL(err, ERROR_INVALID,
-			            "expected networks such as 10.1.0.0/16,fd00::/8, without bits "
-			            "after the prefix");
-		if (!may_open(span_trim(part)))
+			            "'%.*s': expected networks such as 10.1.0.0/16,fd00::/8, "
+			            "without bits after the prefix",
+			            (int)part.size, part.data);
+		if (!may_open(part))
 			return FAIL(err, ERROR_INVALID,
-			            "IPv6 networks are opened in fc00::/7, and in 2000::/3 without "
-			            "6to4 and Teredo");
+			            "'%.*s': IPv6 networks are opened in fc00::/7, and in 2000::/3 "
+			            "without 6to4 and Teredo",
+			            (int)part.size, part.data);
 	}
 	return 0;
 }

@@ -350,3 +350,48 @@ def test_an_uplink_forwards_no_longer_than_the_rules_that_guard_it_are_there():
             server.start()
         finally:
             server.remove_all()
+
+
+def test_lists_of_both_families_and_names_hold_together(api, there):
+    """{rules: what is reached by IPv6, and whether the name is}"""
+    name, both = "six.test", [far6.FIRST, far6.SECOND]
+    cases = (
+        ({"allow": ["192.0.2.1", far6.FIRST, name], "deny": ["0.0.0.0/0", "2600:bbbb::/32"]}, [far6.FIRST], True),
+        ({"allow": [name], "deny": ["0.0.0.0/0", "2600:aaaa::/32"]}, [], True),
+        ({"allow": ["2600::/12", name], "deny": ["0.0.0.0/0", "::/0"]}, both, True),
+        ({"allow": ["2600:aaaa::/32"], "deny": ["::/0"]}, [far6.FIRST], None),
+        ({"allow": ["2600:aaaa::/32"], "deny": ["2600:aaaa::1", "203.0.113.0/24"]}, both, None),
+        ({"allow": ["0.0.0.0/0"], "deny": ["0.0.0.0/0"]}, [], None),
+        ({"allow": ["::/0"], "deny": ["0.0.0.0/0"]}, both, None),
+        ({"deny": ["203.0.113.0/24", "2600:bbbb::1"]}, [far6.FIRST], None),
+        # A mapped address is an IPv6 address here, and opens no IPv4.
+        ({"allow": ["::ffff:0:0/96"], "deny": ["0.0.0.0/0"]}, [], None),
+    )
+    for rules, reached, has_name in cases:
+        with api.sandbox(internet=True, egress=rules) as sandbox:
+            expected = {address: far6.OPEN if address in reached else far6.CLOSED for address in both}
+            assert far6.reached(api, sandbox, *both) == expected, rules
+            if has_name:
+                assert f"hello of {far6.FIRST}" in said(api, sandbox, name), rules
+            assert api.get(f"{PATH}/{sandbox}/egress/check?host={far6.FIRST}&port=8080")["decision"] == ("allowed" if far6.FIRST in reached else "denied"), rules
+
+
+def test_the_mode_ask_asks_for_an_ipv6_address_and_what_is_allowed_is_reached(api):
+    with api.sandbox(internet=True, egress={"deny": ["0.0.0.0/0"], "mode": "ask"}) as sandbox:
+        assert far6.reached(api, sandbox, far6.FIRST) == {far6.FIRST: far6.CLOSED}
+
+        def asked():
+            return [row for row in api.get(f"{PATH}/{sandbox}/egress/requests")["items"] if far6.FIRST in json.dumps(row)]
+        request, = atoll.wait_for(asked, 15, lambda: str(api.get(f"{PATH}/{sandbox}/egress/requests")))
+        api.post(f"{PATH}/{sandbox}/egress/requests/{request['id']}/allow")
+        assert far6.reached(api, sandbox, far6.FIRST, far6.SECOND) == {far6.FIRST: far6.OPEN, far6.SECOND: far6.CLOSED}
+        assert far6.FIRST in api.get(f"{PATH}/{sandbox}")["egress"]["allow"]
+
+
+@pytest.mark.parametrize("flags,word", [
+    (["--network-ipv6", "maybe"], "network_ipv6"), (["--network-ipv6-subnet", "2001:db8::/64"], "fc00::/7"), (["--network-ipv6-subnet", "fe80::/64"], "fc00::/7"),
+    (["--network-ipv6-subnet", "fd00::1/64"], "fc00::/7"), (["--network-ipv6-subnet", "fd00::/97"], "/96"), (["--network-ipv6-subnet", "10.0.0.0/8"], "fc00::/7"),
+    (["--network-allow", "::ffff:10.0.0.0/104"], "'::ffff:10.0.0.0/104'"), (["--network-allow", "fd00::/8,64:ff9b::/96"], "'64:ff9b::/96'")])
+def test_wrong_flags_are_refused_with_what_would_be_right(flags, word):
+    result = subprocess.run([atoll.ATOLL, "serve", *flags, "--data", "/nonexistent"], capture_output=True, text=True, timeout=30)
+    assert result.returncode != 0 and word in result.stderr, result
