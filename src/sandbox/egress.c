@@ -3,11 +3,11 @@
 
 #include <arpa/inet.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
 #include "sandbox/egress_ipv6.h"
+#include "sandbox/wide_ranges.h"
 
 #define ADDRESS_BITS 32
 #define ADDRESS6_BITS 128
@@ -379,61 +379,17 @@ int sandbox_egress_add(struct arena *a, const char *text, const char *entry, con
 	return sandbox_egress_format(a, &lists, ret, err);
 }
 
-static int compare_ranges(const void *a, const void *b)
+static void narrow_ranges(const struct wide_ranges *from, struct egress_ranges *ret)
 {
-	const struct egress_range *x = a, *y = b;
-
-	return (x->first > y->first) - (x->first < y->first);
-}
-
-/* Sorts the ranges and joins adjacent ones. */
-static void merge_ranges(struct egress_ranges *ranges)
-{
-	struct egress_range *items = ranges->items;
-	size_t kept = 0;
-
-	if (ranges->count == 0)
-		return;
-	qsort(items, ranges->count, sizeof(*items), compare_ranges);
-	for (size_t i = 1; i < ranges->count; i++) {
-		if (items[i].first > (uint64_t)items[kept].last + 1)
-			items[++kept] = items[i];
-		else if (items[i].last > items[kept].last)
-			items[kept].last = items[i].last;
-	}
-	ranges->count = kept + 1;
-}
-
-static void add_range(struct egress_ranges *out, uint64_t first, uint64_t last)
-{
-	out->items[out->count++] = (struct egress_range){(uint32_t)first, (uint32_t)last};
-}
-
-/* Both lists are sorted and joined. Each allowed range splits at most one denied range in two. */
-static void subtract_ranges(const struct egress_ranges *denied, const struct egress_ranges *allowed,
-                            struct egress_ranges *ret)
-{
-	ret->count = 0;
-	for (size_t i = 0; i < denied->count; i++) {
-		uint64_t at = denied->items[i].first, last = denied->items[i].last;
-
-		for (size_t j = 0; j < allowed->count; j++) {
-			const struct egress_range *hole = &allowed->items[j];
-
-			if (hole->last < at || hole->first > last)
-				continue;
-			if (hole->first > at)
-				add_range(ret, at, (uint64_t)hole->first - 1);
-			at = (uint64_t)hole->last + 1;
-		}
-		if (at <= last)
-			add_range(ret, at, last);
-	}
+	ret->count = from->count;
+	for (size_t i = 0; i < from->count; i++)
+		ret->items[i] = (struct egress_range){(uint32_t)from->items[i].first,
+		                                      (uint32_t)from->items[i].last};
 }
 
 int sandbox_egress_denied(const char *text, struct egress_ranges *ret, struct error *err)
 {
-	struct egress_ranges lists[2] = {{.count = 0}, {.count = 0}};
+	struct wide_ranges lists[2] = {{.count = 0}, {.count = 0}}, denied;
 	struct span rest = span_of(text), item;
 	struct egress_entry entry;
 	bool is_denied;
@@ -442,42 +398,38 @@ int sandbox_egress_denied(const char *text, struct egress_ranges *ret, struct er
 	if (*text == SANDBOX_EGRESS_CUT && !egress_cut_is_valid(sandbox_egress_cut(text)))
 		return FAIL(err, ERROR_INVALID, "the rules begin with an unknown reason of a cut");
 	while ((got = next_entry(&rest, &is_denied, &item, err)) > 0) {
-		struct egress_ranges *list = &lists[is_denied];
+		struct wide_ranges *list = &lists[is_denied];
 
 		if (!parse_entry(item, &entry) || !entry.is_ipv4)
 			continue;
 		if (list->count == SANDBOX_EGRESS_MAX)
 			return FAIL(err, ERROR_INVALID, "more than %d rules of one kind",
 			            SANDBOX_EGRESS_MAX);
-		add_range(list, entry.range.first, entry.range.last);
+		wide_ranges_add(list, entry.range.first, entry.range.last);
 	}
 	if (got < 0)
 		return -1;
-	merge_ranges(&lists[0]);
-	merge_ranges(&lists[1]);
-	subtract_ranges(&lists[1], &lists[0], ret);
+	wide_ranges_subtract(&lists[1], &lists[0], &denied);
 	if (*text == SANDBOX_EGRESS_CUT) {
-		ret->count = 0;
-		add_range(ret, 0, UINT32_MAX);
+		denied.count = 0;
+		wide_ranges_add(&denied, 0, UINT32_MAX);
 	}
+	narrow_ranges(&denied, ret);
 	return 0;
 }
 
 int sandbox_egress_allowed(const char *text, struct egress_ranges *ret, struct error *err)
 {
+	struct wide_ranges all = {.count = 0}, holes = {.count = 0}, allowed;
 	struct egress_ranges denied;
-	uint64_t at = 0;
 
 	if (sandbox_egress_denied(text, &denied, err) < 0)
 		return -1;
-	ret->count = 0;
-	for (size_t i = 0; i < denied.count; i++) {
-		if (denied.items[i].first > at)
-			add_range(ret, at, (uint64_t)denied.items[i].first - 1);
-		at = (uint64_t)denied.items[i].last + 1;
-	}
-	if (at <= UINT32_MAX)
-		add_range(ret, at, UINT32_MAX);
+	wide_ranges_add(&all, 0, UINT32_MAX);
+	for (size_t i = 0; i < denied.count; i++)
+		wide_ranges_add(&holes, denied.items[i].first, denied.items[i].last);
+	wide_ranges_subtract(&all, &holes, &allowed);
+	narrow_ranges(&allowed, ret);
 	return 0;
 }
 

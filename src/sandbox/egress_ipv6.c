@@ -3,8 +3,9 @@
 
 #include <arpa/inet.h>
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "sandbox/wide_ranges.h"
 
 #define BITS 128
 #define BYTES 16
@@ -32,32 +33,32 @@ static int compare_addresses(const struct address6 *a, const struct address6 *b)
 	return memcmp(a->bytes, b->bytes, BYTES);
 }
 
-/* False, and all zero, after the last address. */
-static bool step_address_up(struct address6 *address)
+static unsigned __int128 number_of(const struct address6 *address)
 {
-	for (unsigned i = BYTES; i-- > 0;)
-		if (++address->bytes[i] != 0)
-			return true;
-	return false;
+	unsigned __int128 number = 0;
+
+	for (unsigned i = 0; i < BYTES; i++)
+		number = number << 8 | address->bytes[i];
+	return number;
 }
 
-static void step_address_down(struct address6 *address)
+static struct address6 address_of(unsigned __int128 number)
 {
-	for (unsigned i = BYTES; i-- > 0;)
-		if (address->bytes[i]-- != 0)
-			return;
+	struct address6 address;
+
+	for (unsigned i = BYTES; i-- > 0; number >>= 8)
+		address.bytes[i] = (unsigned char)number;
+	return address;
 }
 
 static void set_ends(struct egress_range6 *range, unsigned prefix)
 {
-	range->last = range->first;
-	for (unsigned i = 0; i < BYTES; i++) {
-		unsigned kept = prefix > 8 * i ? prefix - 8 * i : 0;
-		unsigned char mask = kept >= 8 ? 0 : (unsigned char)(0xff >> kept);
+	const unsigned __int128 host = prefix == 0 ? ~(unsigned __int128)0
+	                                           : ((unsigned __int128)1 << (BITS - prefix)) - 1,
+	                        number = number_of(&range->first);
 
-		range->first.bytes[i] &= (unsigned char)~mask;
-		range->last.bytes[i] |= mask;
-	}
+	range->first = address_of(number & ~host);
+	range->last = address_of(number | host);
 }
 
 bool egress_range6_parse(struct span text, struct egress_range6 *ret)
@@ -207,69 +208,6 @@ bool egress_opened_has6(const struct egress_opened *o, const struct address6 *ad
 	return false;
 }
 
-static int compare_ranges(const void *a, const void *b)
-{
-	const struct egress_range6 *x = a, *y = b;
-
-	return compare_addresses(&x->first, &y->first);
-}
-
-/* Whether the second range begins behind the address that follows the first one. */
-static bool is_apart(const struct egress_range6 *first, const struct egress_range6 *second)
-{
-	struct address6 next = first->last;
-
-	return step_address_up(&next) && compare_addresses(&second->first, &next) > 0;
-}
-
-/* Sorts the ranges and joins adjacent ones. */
-static void merge_ranges(struct egress_ranges6 *ranges)
-{
-	struct egress_range6 *items = ranges->items;
-	size_t kept = 0;
-
-	if (ranges->count == 0)
-		return;
-	qsort(items, ranges->count, sizeof(*items), compare_ranges);
-	for (size_t i = 1; i < ranges->count; i++) {
-		if (is_apart(&items[kept], &items[i]))
-			items[++kept] = items[i];
-		else if (compare_addresses(&items[i].last, &items[kept].last) > 0)
-			items[kept].last = items[i].last;
-	}
-	ranges->count = kept + 1;
-}
-
-static void add_range(struct egress_ranges6 *out, const struct address6 *first,
-                      const struct address6 *last)
-{
-	out->items[out->count++] = (struct egress_range6){*first, *last};
-}
-
-/* Adds the parts of one denied range that no hole takes. The holes are sorted. */
-static void subtract_holes(const struct egress_range6 *denied, const struct egress_ranges6 *holes,
-                           struct egress_ranges6 *ret)
-{
-	struct address6 at = denied->first, before;
-
-	for (size_t i = 0; i < holes->count; i++) {
-		const struct egress_range6 *hole = &holes->items[i];
-
-		if (compare_addresses(&hole->last, &at) < 0 ||
-		    compare_addresses(&hole->first, &denied->last) > 0)
-			continue;
-		before = hole->first;
-		step_address_down(&before);
-		if (compare_addresses(&hole->first, &at) > 0)
-			add_range(ret, &at, &before);
-		at = hole->last;
-		if (!step_address_up(&at))
-			return;
-	}
-	if (compare_addresses(&at, &denied->last) <= 0)
-		add_range(ret, &at, &denied->last);
-}
-
 /* Moves to the next entry with an IPv6 range; returns false at the end. */
 static bool next_range(struct span *rest, bool *ret_is_denied, struct span *ret_entry,
                        struct egress_range6 *ret)
@@ -305,8 +243,7 @@ static int find_implied(const char *text, bool has_denied6, bool *ret, struct er
 
 int sandbox_egress_denied6(const char *text, struct egress_ranges6 *ret, struct error *err)
 {
-	static const struct prefix6 everything = {{0}, 0};
-	struct egress_ranges6 lists[2] = {{.count = 0}, {.count = 0}};
+	struct wide_ranges lists[2] = {{.count = 0}, {.count = 0}}, denied;
 	struct span rest = span_of(text), entry;
 	struct egress_ranges ignored;
 	struct egress_range6 range;
@@ -319,7 +256,7 @@ int sandbox_egress_denied6(const char *text, struct egress_ranges6 *ret, struct 
 		if (lists[is_denied].count == SANDBOX_EGRESS_MAX)
 			return FAIL(err, ERROR_INVALID, "more than %d rules of one kind",
 			            SANDBOX_EGRESS_MAX);
-		add_range(&lists[is_denied], &range.first, &range.last);
+		wide_ranges_add(&lists[is_denied], number_of(&range.first), number_of(&range.last));
 	}
 	if (find_implied(text, lists[1].count > 0, &is_implied, err) < 0)
 		return -1;
@@ -328,14 +265,14 @@ int sandbox_egress_denied6(const char *text, struct egress_ranges6 *ret, struct 
 		is_implied = true;
 	}
 	if (is_implied) {
-		lists[1].items[0] = range_of(&everything);
-		lists[1].count = 1;
+		lists[1].count = 0;
+		wide_ranges_add(&lists[1], 0, ~(unsigned __int128)0);
 	}
-	merge_ranges(&lists[0]);
-	merge_ranges(&lists[1]);
-	ret->count = 0;
-	for (size_t i = 0; i < lists[1].count; i++)
-		subtract_holes(&lists[1].items[i], &lists[0], ret);
+	wide_ranges_subtract(&lists[1], &lists[0], &denied);
+	ret->count = denied.count;
+	for (size_t i = 0; i < denied.count; i++)
+		ret->items[i] = (struct egress_range6){address_of(denied.items[i].first),
+		                                       address_of(denied.items[i].last)};
 	return 0;
 }
 
