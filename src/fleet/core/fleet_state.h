@@ -17,6 +17,7 @@ struct browsers;
 struct builds_in_flight;
 struct cache;
 struct config;
+struct egress_cuts;
 struct ended_sandbox;
 struct gate;
 struct layer_pins;
@@ -87,9 +88,10 @@ struct fleet {
 	atomic_bool is_ticking, is_leaving; /* is_leaving: see fleet_hand_over */
 	atomic_bool wants_rules;            /* the provider must be given all network rules again */
 	atomic_bool wants_all_rules;        /* … also those of sandboxes without any */
-	char *sources;    /* of all projects, as they were last seen; of the thread of fleet_tick */
-	int64_t swept_at; /* of the thread of fleet_tick */
-	int64_t peer_beat_at; /* of the thread of fleet_lease_tick */
+	char *sources; /* of all projects, as they were last seen; of the thread of fleet_tick */
+	struct egress_cuts *cuts; /* of the thread of fleet_tick; NULL before its first round */
+	int64_t swept_at;         /* of the thread of fleet_tick */
+	int64_t peer_beat_at;     /* of the thread of fleet_lease_tick */
 	atomic_uint_fast64_t created, create_failed, deleted, execs, create_us_total;
 	atomic_uint_fast64_t ephemeral; /* sandboxes made for one call */
 	atomic_uint endings;            /* entries of background->endings */

@@ -169,7 +169,7 @@ static int replace_rules(struct operation *op, const char *egress, const char *r
 {
 	const struct sandbox_egress_change change = {
 	        .id = op->record.id, .egress = egress, .rules_json = rules_json};
-	const char *before = op->record.egress;
+	const char *before = op->record.egress, *cut = op->record.egress_cut;
 	struct error second = {0};
 
 	if (check_change(op, egress, err) < 0)
@@ -186,7 +186,8 @@ static int replace_rules(struct operation *op, const char *egress, const char *r
 		return -1;
 	}
 	cache_update(op->fleet->cache, op->entry, &op->record);
-	return 0;
+	/* A quota has cut the network meanwhile; it does not wait for an operation. */
+	return strcmp(cut, op->record.egress_cut) == 0 ? 0 : egress_reconcile(op, err);
 }
 
 int fleet_set_egress(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,

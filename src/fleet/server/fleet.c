@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "config/config.h"
-#include "fleet/build/builds.h"
 #include "fleet/core/access.h"
 #include "fleet/core/alarms.h"
 #include "fleet/core/elsewhere.h"
@@ -13,10 +12,10 @@
 #include "fleet/core/work_lane.h"
 #include "fleet/lifecycle/moves.h"
 #include "fleet/lifecycle/pending.h"
+#include "fleet/server/all_rounds.h"
 #include "fleet/server/ended.h"
 #include "fleet/server/fleet_parts.h"
 #include "fleet/server/stored_providers.h"
-#include "fleet/template/layers.h"
 #include "fleet/usage/figures.h"
 #include "provider/agent_reader.h"
 
@@ -117,6 +116,7 @@ void fleet_close(struct fleet *fleet)
 	template_cache_free(fleet->templates);
 	project_cache_free(fleet->projects);
 	free(fleet->sources);
+	egress_cuts_free(fleet->cuts);
 	takeover_free(fleet->takeover);
 	pthread_rwlock_destroy(&fleet->preparer->lock);
 	cache_done(fleet->cache);

@@ -2,6 +2,7 @@
 #include "harness.h"
 #include "provider/provider.h"
 #include "store/sandbox_record.h"
+#include "fleet/core/operation.h"
 #include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/sandbox/egress.h"
@@ -382,6 +383,69 @@ static void other_keys_projects_and_providers_keep_their_network(void **state)
 	assert_string_equal(find(h, made.id).egress_cut, "");
 }
 
+/* The tenant can hold it for as long as its calls take. */
+static void an_operation_does_not_hold_up_a_cut_and_tells_it_too(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record made = create_spender(h, RULES);
+	struct operation op = {0};
+	struct error err = {0};
+	unsigned before;
+
+	assert_done(operation_begin(h->fleet, &h->arena, made.id, deadline_after(0), &op, &err));
+	update(h, DAY);
+	assert_true(IS_CUT(told));
+	assert_true(*find(h, made.id).egress_cut != '\0');
+	/* It began before, and tells the provider what it has read. */
+	assert_done(egress_reconcile(&op, &err));
+	assert_string_equal(told, RULES);
+	update(h, DAY);
+	assert_true(IS_CUT(told));
+	operation_end(&op);
+	before = tellings;
+	update(h, DAY);
+	assert_true(IS_CUT(told));
+	assert_int_equal(tellings, before + 1);
+	update(h, DAY);
+	assert_int_equal(tellings, before + 1);
+	/* A network that comes back has time. */
+	set_quota(h, "project", PROJECT, 0);
+	assert_done(operation_begin(h->fleet, &h->arena, made.id, deadline_after(0), &op, &err));
+	update(h, DAY);
+	assert_true(IS_CUT(told));
+	operation_end(&op);
+	update(h, DAY);
+	assert_string_equal(told, RULES);
+}
+
+/* The provider's filter, in which the round of another thread comes first. */
+static struct harness *cut_before_filter;
+
+static int filter_after_cut(struct provider *p, const char *id, const char *egress,
+                            int64_t deadline, struct error *err)
+{
+	struct harness *h = cut_before_filter;
+
+	cut_before_filter = NULL;
+	if (h)
+		update(h, DAY);
+	return filter(p, id, egress, deadline, err);
+}
+
+static void rules_that_are_set_while_a_round_cuts_do_not_lift_the_cut(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record made = create_spender(h, RULES), r;
+	struct error err = {0};
+
+	h->fake.own.filter = filter_after_cut;
+	cut_before_filter = h;
+	assert_done(set(h, made.id, "-9.9.9.9", &r, &err));
+	assert_true(IS_CUT(told));
+	assert_non_null(strstr(told, "-9.9.9.9"));
+	assert_string_equal(find(h, made.id).egress, "-9.9.9.9");
+}
+
 int main(void)
 {
 	return RUN_EACH(EACH(a_provider_that_cannot_filter_refuses_by_name),
@@ -396,5 +460,7 @@ int main(void)
 	                EACH(a_quota_cuts_the_network_until_it_is_raised_or_the_day_ends),
 	                EACH(new_rules_do_not_lift_a_cut_and_hold_after_it),
 	                EACH(a_provider_that_fails_is_told_at_the_next_round),
+	                EACH(an_operation_does_not_hold_up_a_cut_and_tells_it_too),
+	                EACH(rules_that_are_set_while_a_round_cuts_do_not_lift_the_cut),
 	                EACH(other_keys_projects_and_providers_keep_their_network));
 }
