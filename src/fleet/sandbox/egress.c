@@ -69,6 +69,18 @@ int egress_reconcile(struct operation *op, struct error *err)
 	return set_provider_rules(op, op->record.egress, err);
 }
 
+int egress_refuse_cut(const struct operation *op, const char *what, struct error *err)
+{
+	AUTO(buf_done) struct buf why = BUF(512);
+
+	if (!*op->record.egress_cut)
+		return 0;
+	egress_cut_describe(&why, span_of(op->record.egress_cut));
+	(void)FAIL(err, ERROR_LIMIT, "sandbox '%s' cannot be %s: %s", op->record.name, what,
+	           buf_text(&why));
+	return FAIL_HINT(err, "try again then, or ask an administrator for a higher quota");
+}
+
 /* A project that cannot be read counts: its sandboxes get the rules that refuse all. */
 static bool has_rules(struct fleet *f, struct arena *a, const struct sandbox_record *r)
 {

@@ -54,6 +54,9 @@ MUST_CHECK int egress_predict(struct fleet *f, struct arena *a, const struct san
 /* Gives the provider the rules of the row again: after a restart the provider may hold those of a
  * change that was interrupted. */
 MUST_CHECK int egress_reconcile(struct operation *op, struct error *err);
+/* Refuses what ends the sandbox and starts it again while a quota cuts its network: the quota would
+ * refuse the start. `what`: "reset". */
+MUST_CHECK int egress_refuse_cut(const struct operation *op, const char *what, struct error *err);
 /* A worker gives the provider the rules of all sandboxes, also of those without any, soon after
  * this returns: the source address of a project has changed, or the provider failed. */
 void egress_repeat_all(struct fleet *f);

@@ -3,6 +3,7 @@
 #include "base/fault.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/lifecycle/moves.h"
+#include "fleet/sandbox/egress.h"
 #include "fleet/sandbox/fork.h"
 #include "provider/snapshots.h"
 #include "store/services.h"
@@ -38,6 +39,8 @@ static int reset_sandbox(struct operation *op, int64_t begun_ns, struct error *e
 
 	if (!sandbox_is_alive(&op->record) && op->record.actual != SANDBOX_STOPPED)
 		return refuse_state(&op->record, "reset", err);
+	if (sandbox_is_alive(&op->record) && egress_refuse_cut(op, "reset", err) < 0)
+		return -1;
 	if (store_snapshot_base(op->fleet->store, op->arena, op->record.id, &base, err) < 0 ||
 	    check_files(op, base.origin_id, err) < 0)
 		return -1;

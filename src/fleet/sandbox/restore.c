@@ -5,6 +5,7 @@
 #include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/moves.h"
 #include "fleet/lifecycle/resolved_create.h"
+#include "fleet/sandbox/egress.h"
 #include "fleet/sandbox/fork.h"
 #include "fleet/snapshot/snapshot.h"
 #include "provider/snapshots.h"
@@ -27,7 +28,8 @@ static int restore_sandbox(struct operation *op, const struct snapshot_record *r
 	int status;
 
 	if (snapshot_check_state(&op->record, err) < 0 ||
-	    sandbox_require(op->fleet, &op->record, PROVIDER_CAN_SNAPSHOT, err) < 0)
+	    sandbox_require(op->fleet, &op->record, PROVIDER_CAN_SNAPSHOT, err) < 0 ||
+	    (was_started && egress_refuse_cut(op, "restored", err) < 0))
 		return -1;
 	/* Before anything is ended. */
 	if (op->ops->snapshots->can_restore(op->provider, op->record.id, r->id,
