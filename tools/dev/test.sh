@@ -362,7 +362,7 @@ PROVIDER_FILES=(contract/test_providers system/test_microvm isolation/test_page 
 	system/test_microvm_{memory,images} system/test_gvisor_{previews,images} isolation/test_table
 	system/test_docker system/test_docker_{gpus,runtimes,snapshots,volumes}
 	system/test_{host,e2b,daytona,lambda}_provider system/test_{lambda_offline,recorded_exchanges}
-	system/test_gvisor system/test_gvisor_{files,names,network} system/test_source_address_{gvisor,microvm}
+	system/test_gvisor system/test_gvisor_{files,names,network} system/test_{source_address,egress_cut}_{gvisor,microvm}
 	escape/test_gvisor_egress fault/test_{gvisor,microvm}_kills)
 PROVIDER_RUNS=${PROVIDER_RUNS:-3}
 
