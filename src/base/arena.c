@@ -30,26 +30,34 @@ static struct arena_block *block_new(size_t capacity)
 	return block;
 }
 
-static void free_blocks(struct arena_block *block)
+static void free_block(const struct arena *a, struct arena_block *block)
 {
-	while (block) {
-		struct arena_block *next = block->next;
+	if (a->is_secret)
+		explicit_bzero(block->data, block->capacity);
+	free(block);
+}
 
-		free(block);
-		block = next;
+/* Frees the blocks from `*first` up to, and without, `end`. */
+static void free_until(const struct arena *a, struct arena_block **first,
+                       const struct arena_block *end)
+{
+	while (*first != end) {
+		struct arena_block *block = *first;
+
+		*first = block->next;
+		free_block(a, block);
 	}
 }
 
 void arena_done(struct arena *a)
 {
-	free_blocks(a->blocks);
+	free_until(a, &a->blocks, NULL);
 	*a = (struct arena){0};
 }
 
 void arena_wipe(struct arena *a)
 {
-	for (struct arena_block *block = a->blocks; block; block = block->next)
-		explicit_bzero(block->data, block->capacity);
+	arena_note_secret(a);
 	arena_done(a);
 }
 
@@ -60,13 +68,13 @@ void arena_reset(struct arena *a)
 	a->total = 0;
 	if (!kept)
 		return;
-	free_blocks(kept->next);
-	kept->next = NULL;
+	free_until(a, &kept->next, NULL);
+	if (a->is_secret)
+		explicit_bzero(kept->data, kept->used);
 	kept->used = 0;
-	if (kept->capacity > BLOCK_SIZE) {
-		free(kept);
-		a->blocks = NULL;
-	}
+	if (kept->capacity > BLOCK_SIZE)
+		free_until(a, &a->blocks, NULL);
+	a->is_secret = false;
 }
 
 struct arena_mark arena_mark(const struct arena *a)
@@ -76,24 +84,15 @@ struct arena_mark arena_mark(const struct arena *a)
 	return (struct arena_mark){head, head ? head->next : NULL, head ? head->used : 0, a->total};
 }
 
-/* Frees the blocks from `*first` up to, and without, `end`. */
-static void free_until(struct arena_block **first, const struct arena_block *end)
-{
-	while (*first != end) {
-		struct arena_block *block = *first;
-
-		*first = block->next;
-		free(block);
-	}
-}
-
 void arena_rewind(struct arena *a, const struct arena_mark *mark)
 {
-	free_until(&a->blocks, mark->head);
+	free_until(a, &a->blocks, mark->head);
 	a->total = mark->total;
 	if (!mark->head)
 		return;
-	free_until(&mark->head->next, mark->behind);
+	free_until(a, &mark->head->next, mark->behind);
+	if (a->is_secret)
+		explicit_bzero(mark->head->data + mark->used, mark->head->used - mark->used);
 	mark->head->used = mark->used;
 }
 

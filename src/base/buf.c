@@ -10,8 +10,10 @@
 
 void buf_done(struct buf *b)
 {
+	if (b->is_secret && b->data)
+		explicit_bzero(b->data, b->capacity);
 	free(b->data);
-	*b = BUF(b->size_max);
+	*b = (struct buf){.size_max = b->size_max, .is_secret = b->is_secret};
 }
 
 void buf_wipe(struct buf *b)
@@ -27,6 +29,19 @@ void buf_reset(struct buf *b)
 	b->overflowed = false;
 	if (b->data)
 		b->data[0] = '\0';
+}
+
+/* As realloc, which leaves a copy of the old content behind. */
+static char *move_secret(struct buf *b, size_t capacity)
+{
+	char *data = malloc(capacity);
+
+	if (data && b->data) {
+		memcpy(data, b->data, b->size);
+		explicit_bzero(b->data, b->capacity);
+		free(b->data);
+	}
+	return data;
 }
 
 char *buf_reserve(struct buf *b, size_t size)
@@ -47,7 +62,7 @@ char *buf_reserve(struct buf *b, size_t size)
 			capacity = b->size_max + 1;
 		if (capacity < needed)
 			capacity = needed;
-		b->data = realloc(b->data, capacity);
+		b->data = b->is_secret ? move_secret(b, capacity) : realloc(b->data, capacity);
 		if (!b->data)
 			abort();
 		b->capacity = capacity;

@@ -95,10 +95,17 @@ struct arena_block;
 struct arena {
 	struct arena_block *blocks; /* newest first */
 	size_t total;               /* bytes handed out since the last reset */
+	bool is_secret;             /* what it frees is overwritten first */
 };
 
+/* Says that a secret is in the arena, until arena_done or arena_reset. */
+static inline void arena_note_secret(struct arena *a)
+{
+	a->is_secret = true;
+}
+
 void arena_done(struct arena *a);  /* frees everything */
-void arena_wipe(struct arena *a);  /* the same, for secrets: overwrites them first */
+void arena_wipe(struct arena *a);  /* the same, with secrets */
 void arena_reset(struct arena *a); /* frees all but one block, for the next request */
 /* The position of an arena. arena_rewind frees everything allocated after it. The arena must not be
  * reset in between. */
@@ -128,9 +135,11 @@ struct buf {
 	size_t capacity;
 	size_t size_max;
 	bool overflowed; /* an append did not fit and was dropped whole */
+	bool is_secret;  /* memory that it frees is overwritten first, also when it grows */
 };
 
 #define BUF(max) ((struct buf){.size_max = (max)})
+#define BUF_SECRET(max) ((struct buf){.size_max = (max), .is_secret = true})
 
 void buf_done(struct buf *b);  /* frees; the buffer may be used again */
 void buf_reset(struct buf *b); /* empties, keeps the memory, clears overflowed */
@@ -146,7 +155,8 @@ char *buf_reserve(struct buf *b, size_t size);
 void buf_commit(struct buf *b, size_t size);
 /* Drops the first `size` bytes. */
 void buf_consume(struct buf *b, size_t size);
-/* buf_done for secrets: overwrites them first. What the buffer left behind when it grew stays. */
+/* buf_done for secrets: overwrites them first. What the buffer left behind when it grew stays, but
+ * with BUF_SECRET. */
 void buf_wipe(struct buf *b);
 static inline struct span buf_span(const struct buf *b)
 {

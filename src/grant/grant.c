@@ -26,7 +26,7 @@
 /* A failure of one sandbox is no failure of the others; its set stays as it was. */
 void grant_send_set(struct grants *g, const struct sandbox_record *r)
 {
-	AUTO(arena_done) struct arena a = {0};
+	AUTO(arena_wipe) struct arena a = {0};
 	struct credential_set set;
 	struct error err = {0};
 

@@ -2,6 +2,10 @@
 #include "json/tree.h"
 
 #include <jansson.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* The library allocates some 100 bytes for each empty list, so both bounds are checked before it
  * sees the text. */
@@ -130,13 +134,28 @@ static int fail_syntax(const json_error_t *from, struct error *err)
 	            from->column, size, from->text);
 }
 
+/* Texts may be secrets, and the library frees its copies before the caller sees the tree. */
+static void wipe_block(void *block)
+{
+	if (block)
+		explicit_bzero(block, malloc_usable_size(block));
+	free(block);
+}
+
+static void set_memory(void)
+{
+	json_set_alloc_funcs(malloc, wipe_block);
+}
+
 int tree_parse(struct arena *a, struct span text, struct json_value *ret, struct error *err)
 {
 	AUTO(release_tree) json_t *root = NULL;
+	static pthread_once_t has_memory = PTHREAD_ONCE_INIT;
 	json_error_t failure;
 
 	if (check_structure(text, err) < 0)
 		return -1;
+	(void)pthread_once(&has_memory, set_memory);
 	root = json_loadb(text.data ? text.data : "", text.size,
 	                  JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &failure);
 	if (!root)

@@ -175,7 +175,8 @@ static void note_silence(const struct agent_reader *r, const struct error *err)
 static int send_request(struct agent_reader *r, const struct compute_request *request,
                         struct error *err)
 {
-	AUTO(buf_done) struct buf frame = BUF(WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX);
+	/* A request may have values of credentials. */
+	AUTO(buf_done) struct buf frame = BUF_SECRET(WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX);
 
 	if (r->fd < 0) {
 		struct compute_request first = *request;

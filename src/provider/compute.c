@@ -99,7 +99,8 @@ static int send_on_new(const struct sending *s, int *ret_fd, struct error *err)
 int compute_open(struct provider *p, const char *id, const struct compute_request *request,
                  int64_t deadline, int *ret_fd, struct error *err)
 {
-	AUTO(buf_done) struct buf frame = BUF(WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX);
+	/* A request may have values of credentials. */
+	AUTO(buf_done) struct buf frame = BUF_SECRET(WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX);
 
 	if (agent_health_admit(id, err) < 0 ||
 	    wire_encode(&frame, request->type, request->shape, request->message, err) < 0)

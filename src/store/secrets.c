@@ -86,6 +86,7 @@ void secret_open(const struct store *s, struct arena *a, const struct column *co
 
 	if (!s->seal || !seal_is_sealed(*text))
 		return;
+	arena_note_secret(a);
 	if (seal_open_text(s->seal, a, bound_of(a, column, owner_of(column, record)), *text, text,
 	                   &err) < 0)
 		log_debug("a value stays sealed", TEXT("of", owner_of(column, record)),

@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -102,6 +103,70 @@ TEST(what_was_allocated_since_a_mark_is_freed_and_the_rest_stays)
 	assert_int_equal(*ARENA_NEW(&a, long), 0);
 }
 
+/* Not const: the compiler would say that nothing was ever written there. */
+static __attribute__((noinline)) bool has_marker(char *memory, size_t size, const char *marker)
+{
+	return memmem(memory, size, marker, strlen(marker)) != NULL;
+}
+
+/* Whether the bytes are somewhere in freed memory, as far as blocks of this size show. */
+static bool is_left(const char *marker, size_t size)
+{
+	enum { COUNT = 64 };
+	char *blocks[COUNT];
+	bool found = false;
+
+	for (size_t i = 0; i < COUNT; i++) {
+		blocks[i] = malloc(size);
+		found = found || has_marker(blocks[i], size, marker);
+	}
+	for (size_t i = 0; i < COUNT; i++)
+		free(blocks[i]);
+	return found;
+}
+
+TEST(secrets_are_overwritten_when_they_are_freed)
+{
+	static const char marker[] = "a-secret-of-the-arena";
+	struct arena a = {0};
+	struct arena_mark mark;
+	char *piece;
+
+	for (unsigned how = 0; how < 3; how++) {
+		(void)arena_alloc(&a, 64);
+		mark = arena_mark(&a);
+		arena_note_secret(&a);
+		for (unsigned i = 0; i < 300; i++)
+			memcpy((char *)arena_alloc(&a, 3000) + 1000, marker, sizeof(marker));
+		piece = memcpy(arena_alloc(&a, 100000), marker, sizeof(marker));
+		assert_string_equal(piece, marker);
+		if (how == 0)
+			arena_rewind(&a, &mark);
+		else if (how == 1)
+			arena_reset(&a);
+		else
+			arena_done(&a);
+		assert_false(is_left(marker, 16 * 1024));
+		assert_false(is_left(marker, 4 * 1024));
+		assert_false(is_left(marker, 100032));
+		if (how > 0)
+			assert_false(a.is_secret);
+	}
+	arena_done(&a);
+}
+
+TEST(the_block_that_a_reset_keeps_has_no_secret)
+{
+	struct arena a = {0};
+	char *first;
+
+	arena_note_secret(&a);
+	first = memcpy(arena_alloc(&a, 64), "secret", 7);
+	arena_reset(&a);
+	assert_true(is_zero(first, 7));
+	arena_done(&a);
+}
+
 int main(void)
 {
 	return RUN(CASE(memory_is_zeroed_aligned_and_apart),
@@ -109,5 +174,7 @@ int main(void)
 	           CASE(large_pieces_do_not_end_the_current_block),
 	           CASE(a_large_only_block_is_freed_by_reset),
 	           CASE(what_was_allocated_since_a_mark_is_freed_and_the_rest_stays),
-	           CASE(texts_are_copied_and_formatted));
+	           CASE(texts_are_copied_and_formatted),
+	           CASE(secrets_are_overwritten_when_they_are_freed),
+	           CASE(the_block_that_a_reset_keeps_has_no_secret));
 }

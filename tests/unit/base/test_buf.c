@@ -117,6 +117,36 @@ TEST(a_buffer_may_be_used_again_after_done)
 	buf_done(&b);
 }
 
+/* Not const: the compiler would say that nothing was ever written there. */
+static __attribute__((noinline)) bool has_marker(char *memory, size_t size, const char *marker)
+{
+	return memmem(memory, size, marker, strlen(marker)) != NULL;
+}
+
+TEST(a_buffer_of_secrets_leaves_nothing_behind_when_it_grows)
+{
+	static const char marker[] = "a-secret-of-the-buffer";
+	struct buf b = BUF_SECRET(100000);
+	char *old, *block;
+
+	for (unsigned i = 0; i < 3; i++)
+		buf_add(&b, marker, sizeof(marker));
+	old = b.data;
+	buf_add_text(&b, "more");
+	for (unsigned i = 0; i < 1000; i++)
+		buf_add(&b, marker, sizeof(marker));
+	assert_ptr_not_equal(b.data, old);
+	for (unsigned i = 0; i < 100; i++) {
+		block = malloc(96 + i);
+		assert_false(has_marker(block, 96, marker));
+		free(block);
+	}
+	assert_int_equal(b.size, 1003 * sizeof(marker) + 4);
+	buf_done(&b);
+	assert_true(b.is_secret);
+	assert_int_equal(b.size_max, 100000);
+}
+
 int main(void)
 {
 	return RUN(CASE(text_grows_and_stays_terminated), CASE(a_buffer_takes_exactly_its_limit),
@@ -124,5 +154,6 @@ int main(void)
 	           CASE(a_zeroed_buffer_takes_nothing),
 	           CASE(reserve_cannot_be_fooled_by_huge_sizes),
 	           CASE(reserved_room_is_used_by_commit), CASE(consuming_keeps_the_rest),
-	           CASE(a_buffer_may_be_used_again_after_done));
+	           CASE(a_buffer_may_be_used_again_after_done),
+	           CASE(a_buffer_of_secrets_leaves_nothing_behind_when_it_grows));
 }
