@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -11,6 +12,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "credential/authority.h"
+#include "credential/control.h"
 #include "credential/proxy/proxy.h"
 #include "credential/rule.h"
 #include "credential/sender.h"
@@ -145,6 +147,66 @@ TEST(sets_are_put_replaced_and_removed)
 	close_world(&w);
 }
 
+struct counted_messages {
+	int listen_fd;
+	unsigned count;
+};
+
+/* Takes every message, until the other side goes. */
+static void *count_messages(void *context)
+{
+	struct counted_messages *c = context;
+	int fd = accept(c->listen_fd, NULL, NULL);
+	struct control_head head;
+
+	while (recv(fd, &head, sizeof(head), MSG_WAITALL) == (ssize_t)sizeof(head)) {
+		char body[4096], answer = CONTROL_DONE;
+
+		for (size_t left = head.size; left > 0;) {
+			ssize_t got = recv(fd, body, left < sizeof(body) ? left : sizeof(body), 0);
+
+			if (got <= 0)
+				break;
+			left -= (size_t)got;
+		}
+		c->count++;
+		if (send(fd, &answer, 1, MSG_NOSIGNAL) != 1)
+			break;
+	}
+	(void)close(fd);
+	return NULL;
+}
+
+/* The server puts the set of each sandbox every second. */
+TEST(a_set_that_is_the_same_is_not_sent_again)
+{
+	struct sockaddr_un here = {.sun_family = AF_UNIX};
+	struct world w = {.certificate = "c", .key = "k"};
+	struct counted_messages counted = {.count = 0};
+	struct credential_set set = make_set(&w, "aaaaaaaaaaaaaaaaaaaa");
+	struct credential_sender *s;
+	pthread_t thread;
+
+	unit_folder(w.folder, sizeof(w.folder), "sender");
+	(void)snprintf(here.sun_path, sizeof(here.sun_path), "%s/sock", w.folder);
+	counted.listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(counted.listen_fd, (const struct sockaddr *)&here, sizeof(here)), 0);
+	assert_int_equal(listen(counted.listen_fd, 1), 0);
+	assert_int_equal(pthread_create(&thread, NULL, count_messages, &counted), 0);
+	assert_int_equal(credential_sender_new(here.sun_path, &s, &err), 0);
+	for (unsigned i = 0; i < 5; i++)
+		assert_int_equal(credential_sender_put(s, &set, &err), 0);
+	set.ca_key = "other";
+	for (unsigned i = 0; i < 5; i++)
+		assert_int_equal(credential_sender_put(s, &set, &err), 0);
+	credential_sender_free(s);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	/* The first one comes with the connection, and by itself. */
+	assert_in_range(counted.count, 2, 3);
+	(void)close(counted.listen_fd);
+	unit_remove_folder(w.folder);
+}
+
 TEST(a_proxy_that_is_started_again_gets_all_sets)
 {
 	const int64_t deadline = deadline_after(WAIT_MS);
@@ -237,6 +299,7 @@ TEST(the_proxy_tells_what_it_holds)
 int main(void)
 {
 	return RUN(CASE(the_proxy_tells_what_it_holds), CASE(sets_are_put_replaced_and_removed),
+	           CASE(a_set_that_is_the_same_is_not_sent_again),
 	           CASE(a_proxy_that_is_started_again_gets_all_sets),
 	           CASE(a_new_api_process_removes_what_it_does_not_put),
 	           CASE(without_a_proxy_a_put_says_so));
