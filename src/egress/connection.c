@@ -3,11 +3,12 @@
  * both ways.
  *
  *   READING -> LOOKING_UP -> CONNECTING -> CARRYING -> ENDING
- *                            ASKING_PROXY \-> HANDED
+ *                            ASKING_PROXY \-> HANDED -> RETURNING
  *
  * An HTTP connection carries a single request with the body size that it declares, and its answer,
  * because a second request could name another host. Of TLS only the first message is parsed. HANDED
- * is a connection that the credential proxy carries. With an upstream proxy, CONNECTING leads to
+ * is a connection that the credential proxy carries; in RETURNING it has to end it, and tells how
+ * much it carried. With an upstream proxy, CONNECTING leads to
  * it, and in ASKING_PROXY it is asked for the host's address. */
 #include "egress/connection.h"
 
@@ -72,7 +73,7 @@ static void connection_free(struct egress_connection *c)
 	lookup_cancel(c->lookup);
 	loop_timer_stop(g->loop, &c->timer);
 	/* The proxy's copies stay open until it reads the end of the pair. */
-	if (c->state == HANDED)
+	if (c->state == HANDED || c->state == RETURNING)
 		(void)shutdown(c->client.fd, SHUT_RDWR);
 	side_close(&c->client);
 	side_close(&c->server);
@@ -85,6 +86,18 @@ static void connection_free(struct egress_connection *c)
 	c->guest->connections--;
 	guest_put(g, c->guest);
 	free(c);
+}
+
+/* Ends a connection that must not go on. Only the credential proxy knows what it has carried. */
+static void stop_connection(struct egress_connection *c)
+{
+	if (c->state != HANDED) {
+		connection_free(c);
+		return;
+	}
+	(void)shutdown(c->client.fd, SHUT_RDWR);
+	(void)shutdown(c->token_fd, SHUT_WR);
+	egress_connection_enter(c, RETURNING, ENDING_MS);
 }
 
 void egress_side_set_events(const struct side *side, uint32_t events)
@@ -285,7 +298,8 @@ static void on_token(void *context, UNUSED uint32_t epoll_events)
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (got == (ssize_t)sizeof(news) && news.state == HANDOVER_TAKEN) {
-		loop_timer_stop(c->gateway->loop, &c->timer);
+		if (c->state == HANDED)
+			loop_timer_stop(c->gateway->loop, &c->timer);
 		return;
 	}
 	if (got == (ssize_t)sizeof(news)) {
@@ -460,6 +474,7 @@ static void on_client(void *context, uint32_t epoll_events)
 		connection_free(c); /* the peer hung up */
 		return;
 	case HANDED:
+	case RETURNING:
 		return;
 	case CARRYING:
 		if (epoll_events & EPOLLHUP) {
@@ -523,11 +538,11 @@ void connections_check(struct gateway *g, const char *guest)
 		uint32_t source;
 
 		if ((guest && strcmp(c->guest->name, guest) != 0) || c->state == READING ||
-		    c->state == ENDING)
+		    c->state == ENDING || c->state == RETURNING)
 			continue;
 		/* The sandbox may connect again, by the new address. */
 		if (!rules_source(g, c->guest, &source) || source != c->source) {
-			connection_free(c);
+			stop_connection(c);
 			continue;
 		}
 		if ((rules_allow(g, c->guest, &d, &is_decrypted) &&
@@ -541,13 +556,13 @@ void connections_check(struct gateway *g, const char *guest)
 		d.count = 1;
 		d.bytes_in = d.bytes_out = 0;
 		gateway_tell(g, c->guest, &d, "the name is allowed no more");
-		connection_free(c);
+		stop_connection(c);
 	}
 }
 
 void connections_end(struct gateway *g, const char *guest)
 {
 	LIST_EACH (&g->connections, struct egress_connection, c, link)
-		if (strcmp(c->guest->name, guest) == 0)
-			connection_free(c);
+		if (strcmp(c->guest->name, guest) == 0 && c->state != RETURNING)
+			stop_connection(c);
 }

@@ -6,7 +6,16 @@
 #include "egress/gateway.h"
 #include "egress/look.h"
 
-enum egress_state { READING, LOOKING_UP, CONNECTING, ASKING_PROXY, CARRYING, HANDED, ENDING };
+enum egress_state {
+	READING,
+	LOOKING_UP,
+	CONNECTING,
+	ASKING_PROXY,
+	CARRYING,
+	HANDED,
+	RETURNING,
+	ENDING
+};
 
 struct side {
 	int fd;

@@ -201,6 +201,32 @@ def test_uses_and_refusals_are_network_decisions(api, vault):
     vault.put([inject()], [GITHUB])
 
 
+@pytest.mark.parametrize("end", ["stop", "rules"])
+def test_a_connection_that_is_ended_tells_what_it_carried(api, there, server, end):
+    """Only the proxy knows, and the gateway ends it: with its sandbox, or because new rules do not allow the host."""
+    with secured.vault(api, there, server) as v:
+        v.put([{"id": "last", "host": "api.test", "action": "allow"}], [])
+        process = api.post(f"/api/sandbox/instances/{v.sandbox}/exec", {"cmd": "/usr/bin/python3", "background": True, "args": ["-c", secured.CLIENT + """
+with connect("api.test") as s:
+    s.sendall(b"GET /big?size=3000000 HTTP/1.1\\r\\nHost: api.test\\r\\n\\r\\n")
+    got = 0
+    while got < 3000000:
+        got += len(s.recv(65536))
+    print("read", flush=True)
+    time.sleep(600)
+"""]})["process"]
+        path = f"/api/sandbox/instances/{v.sandbox}"
+        atoll.wait_for(lambda: b"read" in api.raw("GET", f"{path}/logs?process={process}").body, 20)
+        if end == "stop":
+            api.post(f"{path}/stop", {})
+        else:
+            api.call("PUT", f"{path}/egress", {"allow": ["other.test"], "deny": ["0.0.0.0/0"]})
+
+        def carried():
+            return sum(row["bytes_in"] for row in api.get(f"{path}/egress/log?host=api.test")["items"])
+        atoll.wait_for(lambda: carried() >= 3000000, 20, carried)
+
+
 def test_a_set_that_is_withdrawn_ends_what_runs(api, there, server):
     with secured.vault(api, there, server) as v:
         v.put([inject()], [GITHUB])
