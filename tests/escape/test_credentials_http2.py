@@ -16,6 +16,8 @@ pytestmark = [pytest.mark.needs_root,
 TOKEN = "ghp_S3cret/0123456789abcdef-ghij+klmn"
 BEARER = [{"kind": "header", "name": "authorization", "value": "Bearer ${credential.github.token}"}]
 RULES = [{"id": "deny-admin", "host": "*.test", "match": {"path": {"prefix": "/admin"}}, "action": "deny"},
+         {"id": "keyed", "host": "*.test", "match": {"path": {"exact": "/headers"}, "query": [{"name": "keyed", "present": True}]}, "action": "inject",
+          "inject": [{"kind": "header", "name": "x-key", "value": "${credential.github.token}"}], "remove": ["x-gone"]},
          {"id": "open", "host": "api.test", "match": {"path": {"exact": "/without"}}, "action": "allow"},
          {"id": "api", "host": "api.test", "action": "inject", "inject": BEARER},
          {"id": "other", "host": "other.test", "action": "inject", "inject": BEARER}]
@@ -148,6 +150,17 @@ print(short(two("/upload?next", host=sys.argv[1], method="POST", body=b"0\\r\\n\
     # One without a body can be answered before more comes, which then is of no stream.
     assert ["'200'" in line for line in lines[:1] + lines[2:]] == [False, False, False, True], out
     assert not came(there, "/smuggled-length")
+
+
+def test_a_header_of_ones_own_by_a_name_that_servers_read_alike(api, there, vault):
+    attempt(api, vault, """
+for host in ("api.test", "other.test"):
+    print(short(two("/headers?keyed", host=host, more=[("x_key", "mine"), ("x-key", "mine"), ("x_key", "mine"), ("x_gone", "mine")])))
+""")
+    for host in HOSTS:
+        atoll.wait_for(lambda: [1 for _, own, *_ in there.requests() if own == host], 10)
+    for fields in told(there, "/headers?keyed"):
+        assert [(name.lower(), value) for name, value in fields if name.lower().startswith("x")] == [("x-key", TOKEN)], fields
 
 
 def test_trailers_of_a_request_add_nothing(api, there, vault):

@@ -8,7 +8,7 @@
 #include "http/tls/certificate.h"
 #include "http/tls/tls.h"
 
-#define LEAVES_MAX 1000
+#define LEAVES_MAX 256 /* 20 KiB each */
 #define LEAF_DAYS 7
 #define SECOND_MS 1000
 
