@@ -19,7 +19,8 @@ CHROMIUM = next(filter(None, map(shutil.which, PROGRAMS)), None)
 
 # Files of journeys by the first word of their names; each group is run by a file of its own in tests/system, so that they share the processors.
 GROUPS = {"sandbox": "test_console_sandbox.py", "manage": "test_console_manage.py", "build": "test_console_manage.py",
-          "credentials": "test_console_credentials.py", "audit": "test_console_credentials.py"}
+          "credentials": "test_console_credentials.py", "audit": "test_console_credentials.py",
+          "network": "test_console_network.py"}
 # Every ./dev test runs these: signing in, the list and the page of a sandbox, and attacks. The suite console runs all.
 ALWAYS = {"shell", "sandboxes", "sandbox_overview", "attack", "injection"}
 JOURNEY_SECONDS = 600
@@ -57,19 +58,19 @@ def require_console(server):
     return server
 
 
-def environment_of(server):
-    return {**os.environ, "ATOLL_URL": f"http://127.0.0.1:{server.port}", "ATOLL_API_KEY": server.key, "CHROMIUM": CHROMIUM}
+def environment_of(server, **more):
+    return {**os.environ, **more, "ATOLL_URL": f"http://127.0.0.1:{server.port}", "ATOLL_API_KEY": server.key, "CHROMIUM": CHROMIUM}
 
 
-def run_journeys(server, name):
+def run_journeys(server, name, **environment):
     install()
-    run_node(require_console(server), "--test", name, seconds=JOURNEY_SECONDS)
+    run_node(require_console(server), "--test", name, seconds=JOURNEY_SECONDS, **environment)
 
 
-def run_node(server, *arguments, seconds):
+def run_node(server, *arguments, seconds, **environment):
     """Runs a program of tests/browser/console; returns what it printed. A failure shows the end of its output."""
     try:
-        done = subprocess.run(["node", *arguments], cwd=BROWSER / "console", env=environment_of(server), capture_output=True, text=True, timeout=seconds)
+        done = subprocess.run(["node", *arguments], cwd=BROWSER / "console", env=environment_of(server, **environment), capture_output=True, text=True, timeout=seconds)
     except subprocess.TimeoutExpired as late:
         raise AssertionError(f"{arguments} did not end within {seconds} s:\n{(late.stdout or b'').decode(errors='replace')[-12000:]}") from None
     assert done.returncode == 0, f"{done.stdout[-12000:]}\n{done.stderr[-2000:]}"

@@ -31,7 +31,7 @@ const PAGE = 100;
 const COLUMNS: readonly Column<AuditRow>[] = [
   { id: "at", title: t.at, width: 100, isFixed: true, phone: "meta", cell: (r) => <Time at={r.at} /> },
   { id: "action", title: t.action, width: 170, grow: 2, isFixed: true, phone: "title", cell: (r) => <span class="cut"><Safe text={r.action} mono /></span> },
-  { id: "user", title: t.user, width: 120, grow: 1, cell: (r) => <Safe text={r.user} mono max={40} /> },
+  { id: "user", title: t.caller, width: 120, grow: 1, cell: (r) => <span class="cut"><Safe text={r.user || r.key} mono max={40} /></span> },
   { id: "via", title: t.via, width: 80, leaves: 1, cell: (r) => <Safe text={r.via} /> },
   { id: "target", title: t.target, width: 150, grow: 1, cell: (r) => <span class="cut"><Safe text={r.target} mono /></span> },
   { id: "address", title: t.address, width: 130, leaves: 2, cell: (r) => <Safe text={r.address} mono /> },

@@ -9,6 +9,7 @@ import { Card, Facts } from "../../parts/layout";
 import { Loaded } from "../../parts/notice";
 import { Time } from "../../parts/text";
 import { useResource } from "../../store/resource";
+import { hasScope } from "../../store/session";
 import { audit as t } from "../../text/en";
 
 /** The server signs after 60 s at most; rows that wait for three times as long are a fault. */
@@ -53,7 +54,7 @@ function Verified({ of }: { of: AuditKey }) {
           [t.publicKey, <span class="mono wrap">{of.key}</span>],
         ]}
       />
-      {of.checkpoint > 0 && <CopyLine text={`atoll audit verify --all --key ${of.key} --checkpoint ${of.checkpoint}:${of.hash}`} />}
+      {of.checkpoint > 0 && <CopyLine text={`atoll audit verify ${hasScope("admin") ? "--all " : ""}--key ${of.key} --checkpoint ${of.checkpoint}:${of.hash}`} />}
       <p class="meta">{t.verifyText}</p>
     </div>
   );

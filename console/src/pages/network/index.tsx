@@ -5,8 +5,10 @@ import { call } from "../../api/call";
 import { getV1Events, type Event } from "../../api/generated";
 import { AllowHost, isAllowable } from "../../objects/allow_host";
 import { Forbidden } from "../../objects/forbidden";
+import { DecisionWhy, targetText, whyOf } from "../../objects/decision_why";
 import { ListTable } from "../../objects/list_table";
 import { sandboxHref } from "../../objects/sandbox_actions";
+import { Button } from "../../parts/button";
 import { StateChip } from "../../parts/chip";
 import { Segmented, TextField } from "../../parts/field";
 import { Page } from "../../parts/layout";
@@ -18,8 +20,11 @@ import { useResource } from "../../store/resource";
 import { sandboxes } from "../../store/sandboxes";
 import { missingScope, projectId } from "../../store/session";
 import { network as t } from "../../text/en";
+import "./network.css";
 
-const SHOWN = 500;
+/** One read; the server gives 1,000 at most. */
+const PAGE = 200;
+const MOST = 1000;
 
 interface Decision {
   sequence: number;
@@ -48,15 +53,18 @@ function decisionOf(e: Event): Decision {
 const isAllowed = (d: Decision): boolean => sandboxes.row(d.sandbox)?.value.egress?.allow?.includes(d.target) ?? false;
 
 const COLUMNS: readonly Column<Decision>[] = [
-  { id: "sequence", title: t.at, width: 100, isFixed: true, phone: "meta", sort: (d) => d.sequence, cell: (d) => <Time at={d.at} /> },
+  { id: "sequence", title: t.at, width: 100, isFixed: true, sort: (d) => d.sequence, cell: (d) => <Time at={d.at} /> },
   { id: "decision", title: t.decision, width: 100, phone: "side", sort: (d) => String(d.isDenied), cell: (d) => <StateChip state={d.isDenied ? "refused" : "ok"} /> },
-  { id: "target", title: t.target, width: 180, grow: 2, isFixed: true, phone: "title", sort: (d) => d.target, cell: (d) => <span class="cut"><Safe text={d.port ? `${d.target}:${d.port}` : d.target} mono max={120} /></span> },
+  { id: "target", title: t.target, width: 180, grow: 2, isFixed: true, phone: "title", sort: (d) => d.target, cell: (d) => <span class="cut"><Safe text={targetText(d.target, d.port, d.protocol)} mono max={120} /></span> },
   { id: "protocol", title: t.protocol, width: 80, leaves: 2, sort: (d) => d.protocol, cell: (d) => <Safe text={d.protocol} /> },
-  { id: "why", title: t.why, width: 150, grow: 1, leaves: 3, sort: (d) => d.code, cell: (d) => <Safe text={d.rule ? `${d.code} (${d.rule})` : d.code} max={80} /> },
+  { id: "why", title: t.why, width: 190, grow: 1, leaves: 3, sort: (d) => d.code, cell: (d) => <DecisionWhy of={d} /> },
   { id: "credential", title: t.credential, width: 110, isOff: true, sort: (d) => d.credential, cell: (d) => <Safe text={d.credential} mono max={63} /> },
-  { id: "sandbox", title: t.sandbox, width: 140, grow: 1, sort: (d) => d.sandbox, cell: (d) => <a href={sandboxHref(d.sandbox, "network")}><Safe text={sandboxes.row(d.sandbox)?.value.name ?? d.sandbox} max={40} /></a> },
+  { id: "sandbox", title: t.sandbox, width: 140, grow: 1, phone: "meta", sort: (d) => d.sandbox, cell: (d) => <a href={sandboxHref(d.sandbox, "network")}><Safe text={sandboxes.row(d.sandbox)?.value.name ?? d.sandbox} max={40} /></a> },
   { id: "count", title: t.times, width: 70, align: "end", leaves: 1, sort: (d) => d.count, cell: (d) => d.count },
 ];
+
+/** Where all rows have one decision, a phone has the room for the host. */
+const OF_ONE_KIND = COLUMNS.map((c) => (c.id === "decision" ? { ...c, phone: undefined } : c));
 
 export default function NetworkPage() {
   const lacks = missingScope(getV1Events);
@@ -71,20 +79,49 @@ function Decisions() {
   useEffect(() => sandboxes.ensure(), []);
   const chosen = queryOf("kind") in t.kinds ? queryOf("kind") : "denied";
   const kind = chosen === "all" ? "egress.*" : `egress.${chosen}`;
-  const read = async (signal: AbortSignal): Promise<Decision[]> => (await call(getV1Events, { query: { last: SHOWN, kind }, signal })).items.map(decisionOf);
-  const resource = useResource(`network-${projectId.value}-${kind}`, read, { kinds: ["egress.*"] });
+  const shown = Math.min(MOST, Math.max(PAGE, Math.floor(Number(queryOf("rows"))) || 0));
+  const read = async (signal: AbortSignal): Promise<Decision[]> => (await call(getV1Events, { query: { last: shown, kind }, signal })).items.map(decisionOf);
+  const resource = useResource(`network-${projectId.value}-${kind}-${shown}`, read, { kinds: ["egress.*"] });
   return (
     <>
-      <div class="row">
+      <div class="row network-filter">
         <Segmented label={t.decision} value={chosen} choices={Object.entries(t.kinds).map(([value, label]) => ({ value, label }))} onChange={(value) => setQuery({ kind: value === "denied" ? undefined : value }, false)} />
         <TextField label={t.search} isLabelHidden type="search" placeholder={t.search} value={queryOf("q")} onChange={(q) => setQuery({ q })} />
       </div>
-      <Loaded of={resource} lines={8}>{(items) => <DecisionTable items={items} />}</Loaded>
+      <Loaded of={resource} lines={8}>
+        {(items) => (
+          <>
+            <DecisionTable items={items} columns={chosen === "all" ? COLUMNS : OF_ONE_KIND} />
+            <More count={items.length} shown={shown} />
+          </>
+        )}
+      </Loaded>
     </>
   );
 }
 
-function DecisionTable({ items }: { items: Decision[] }) {
+function Allow({ of }: { of: Decision }) {
+  if (isAllowed(of)) return <span class="muted">{t.isAllowed}</span>;
+  if (sandboxes.status.value === "ready" && !sandboxes.row(of.sandbox)) return <span class="muted">{t.isGone}</span>;
+  return <AllowHost sandbox={of.sandbox} host={of.target} />;
+}
+
+/** Below the newest rows: a button for older ones, and what there is beyond the most that the server gives. */
+function More({ count, shown }: { count: number; shown: number }) {
+  if (count < shown) return null;
+  return (
+    <div class="row">
+      {shown < MOST && (
+        <Button icon="down" onClick={() => setQuery({ rows: String(Math.min(MOST, 2 * shown)) }, false)}>
+          {t.more}
+        </Button>
+      )}
+      <span class="meta">{shown < MOST ? t.newest(count) : t.most(count)}</span>
+    </div>
+  );
+}
+
+function DecisionTable({ items, columns }: { items: Decision[]; columns: readonly Column<Decision>[] }) {
   const text = queryOf("q").toLowerCase();
   return (
     <ListTable
@@ -92,14 +129,14 @@ function DecisionTable({ items }: { items: Decision[] }) {
       label={t.title}
       items={items}
       idOf={(d) => String(d.sequence)}
-      columns={COLUMNS}
+      columns={columns}
       nameOf={(d) => d.target}
-      filter={(d) => !text || `${d.target} ${d.sandbox} ${d.code} ${d.rule ?? ""}`.toLowerCase().includes(text)}
+      filter={(d) => !text || `${d.target} ${d.sandbox} ${sandboxes.row(d.sandbox)?.value.name ?? ""} ${d.code} ${whyOf(d)}`.toLowerCase().includes(text)}
       filterKey={text}
       sort="-sequence"
-      actionsOf={(d) => d.isDenied && isAllowable(d.code) && (isAllowed(d) ? <span class="muted">{t.isAllowed}</span> : <AllowHost sandbox={d.sandbox} host={d.target} />)}
+      actionsOf={(d) => d.isDenied && isAllowable(d.code) && <Allow of={d} />}
       actionsWidth={130}
-      empty={{ icon: "globe", title: t.none, text: t.noneText }}
+      empty={items.length > 0 ? { icon: "search", title: t.noneFits, text: t.noneFitsText } : { icon: "globe", title: t.none, text: t.noneText }}
     />
   );
 }

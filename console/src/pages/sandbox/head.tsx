@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The head of a sandbox: name, state, what happens next, and the action that the state calls for.
 import { Button, ButtonLink } from "../../parts/button";
-import { StateChip } from "../../parts/chip";
+import { Chip, StateChip } from "../../parts/chip";
 import { CopyButton } from "../../parts/copy";
 import { MenuButton } from "../../parts/menu";
 import { Safe, Time } from "../../parts/text";
@@ -16,6 +16,11 @@ export function Head({ sandbox }: { sandbox: Sandbox }) {
     <span class="sandbox-head">
       <Safe text={sandbox.name} max={80} />
       <StateChip state={sandbox.state} note={reason} />
+      {sandbox.egress_cut && (
+        <a href={sandboxHref(sandbox.id, "network")}>
+          <Chip tone="bad" icon="globe" tip={t.networkCutTip}>{t.networkCut}</Chip>
+        </a>
+      )}
       {doing && <span class="muted head-note">{doing}</span>}
       {!doing && sandbox.desired_state && isMovingOn(sandbox) && (
         <span class="muted head-note">

@@ -40,9 +40,9 @@ function levelOf(b: Budget): string {
 
 const COLUMNS: readonly Column<Budget>[] = [
   { id: "scope", title: t.scope, width: 130, isFixed: true, phone: "title", sort: (b) => b.scope, cell: (b) => t.scopes[b.scope] ?? b.scope },
-  { id: "subject", title: t.group, width: 130, grow: 1, sort: (b) => b.subject, cell: (b) => <Safe text={b.subject} mono max={40} /> },
+  { id: "subject", title: t.subject, width: 130, grow: 1, sort: (b) => b.subject, cell: (b) => <Safe text={b.subject} mono max={40} /> },
   { id: "window", title: t.window, width: 100, phone: "meta", sort: (b) => b.window, cell: (b) => t.windows[b.window] ?? b.window },
-  { id: "spent", title: t.spent, width: 180, sort: (b) => b.spent_usd / Math.max(b.limit_usd, 1e-9), cell: (b) => <Meter used={b.spent_usd} limit={b.limit_usd} text={t.spentOf(formatMoney(b.spent_usd), formatMoney(b.limit_usd))} label={t.spent} /> },
+  { id: "spent", title: t.spent, width: 180, phone: "meta", sort: (b) => b.spent_usd / Math.max(b.limit_usd, 1e-9), cell: (b) => <Meter used={b.spent_usd} limit={b.limit_usd} text={t.spentOf(formatMoney(b.spent_usd), formatMoney(b.limit_usd))} label={t.spent} /> },
   { id: "forecast", title: t.forecast, width: 100, align: "end", cell: (b) => <span data-tip={t.forecastTip}>{formatMoney(forecastOf(b, serverNow()))}</span> },
   { id: "level", title: t.level, width: 100, phone: "side", sort: (b) => b.level, cell: (b) => <StateChip state={levelOf(b)} /> },
 ];

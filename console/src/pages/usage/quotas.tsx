@@ -6,7 +6,7 @@ import { Meter } from "../../parts/chip";
 import { Card } from "../../parts/layout";
 import { Empty, Loaded } from "../../parts/notice";
 import { PlainTable } from "../../parts/plain_table";
-import { Safe } from "../../parts/text";
+import { Safe, Time } from "../../parts/text";
 import { useResource } from "../../store/resource";
 import { missingScope, projectId } from "../../store/session";
 import { usage as t } from "../../text/en";
@@ -21,7 +21,7 @@ function Use({ of }: { of: Quota }) {
 
 export function Quotas() {
   const lacks = missingScope(getV1Quotas);
-  const resource = useResource(`quotas-${projectId.value}`, (signal) => call(getV1Quotas, { signal }), { onFocus: true, kinds: ["sandbox.created", "sandbox.deleted"] });
+  const resource = useResource(`quotas-${projectId.value}`, (signal) => call(getV1Quotas, { signal }), { onFocus: true, kinds: ["sandbox.*"] });
   if (lacks) return null;
   return (
     <Card title={t.quotas}>
@@ -35,7 +35,7 @@ export function Quotas() {
               </Empty>
             );
           return (
-            <PlainTable heads={[t.quotaLimit, t.quotaFor, t.quotaUsed]}>
+            <PlainTable label={t.quotas} heads={[t.quotaLimit, t.quotaFor, t.quotaUsed, t.quotaAgain]}>
               {limited.map((q) => (
                 <tr key={`${q.scope} ${q.name}`}>
                   <td data-tip={q.about}>{t.quotaNames[q.name] ?? q.name}</td>
@@ -45,6 +45,7 @@ export function Quotas() {
                   <td>
                     <Use of={q} />
                   </td>
+                  <td data-tip={t.quotaAgainTip}>{q.reset_at ? <Time at={q.reset_at} /> : <span class="muted">–</span>}</td>
                 </tr>
               ))}
             </PlainTable>

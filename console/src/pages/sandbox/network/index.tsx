@@ -83,6 +83,7 @@ function Editor({ sandbox, stored }: { sandbox: Sandbox; stored: Rules }) {
         </div>
         {rules.mode === "only" && <EgressChoices value={rules} onChange={({ presets, credentials }) => setRules({ ...rules, presets, credentials })} />}
         {rules.rules.length > 0 && <CredentialRules rules={rules.rules} onChange={(kept) => setRules({ ...rules, rules: kept })} />}
+        <h3 aria-hidden="true">{t.refusal}</h3>
         <Segmented label={t.refusal} value={rules.refusal} onChange={(refusal) => setRules({ ...rules, refusal: refusal as Refusal })} choices={Object.entries(t.refusals).map(([value, label]) => ({ value, label, isDisabled: isBlocked }))} />
         <p class="meta">{t.at}</p>
       </Card>
