@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Terminals: type, reload, two browsers in one window, take over, titles and clipboard that a program sets, recordings.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { addressOf, checkAxe, createSandbox, eventually, journey, newContext, screenshot } from "./harness.mjs";
 import { TerminalTab } from "./pages.mjs";
 
@@ -142,6 +143,44 @@ journey("a recorded window is replayed", async ({ page, api, open }) => {
   await eventually(async () => (await player.innerText()).includes("recorded-25"), "the end of the recording");
   await checkAxe(page, "replay");
   await screenshot(page, "terminal-replay");
+});
+
+journey("the list of recordings has windows, commands, code and jobs, and follows them", async ({ page, api, open }) => {
+  const { id } = await createSandbox({ name: "films" });
+  await withReader(page);
+  await open(`sandboxes/${id}/terminal?view=recordings`);
+  await page.getByRole("heading", { name: "No recording" }).waitFor();
+  await checkAxe(page, "no recording");
+  const row = (text) => page.getByRole("region", { name: "Recordings" }).getByRole("row").filter({ hasText: text });
+  const calls = [["exec", { command: "echo by-a-command" }], ["code", { language: "python", contextId: "default", code: "print('by-code')\n6 * 7" }], ["exec", { command: "echo by-a-job", background: true }]];
+  for (const [call, body] of calls) await api("POST", `/api/sandbox/instances/${id}/${call}`, { ...body, record: true });
+  await api("POST", `/api/sandbox/instances/${id}/terminal`, { name: "by-a-window", record: true });
+  await api("DELETE", `/api/sandbox/instances/${id}/windows/by-a-window`);
+  for (const text of ["echo by-a-command", "print('by-code')", "echo by-a-job", "by-a-window"]) await row(text).waitFor();
+  await checkAxe(page, "recordings");
+  await screenshot(page, "recordings");
+  const [file] = await Promise.all([page.waitForEvent("download"), row("by-code").getByRole("link", { name: "Download the recording of print('by-code')" }).click()]);
+  const lines = readFileSync(await file.path(), "utf8").trim().split("\n").map((line) => JSON.parse(line));
+  assert.equal(lines[0].version, 2);
+  assert.equal(lines.slice(1).map((event) => event[2]).join(""), "by-code\r\n42\r\n");
+  await row("by-a-command").getByRole("button", { name: "Delete the recording of echo by-a-command" }).click();
+  await page.getByRole("dialog", { name: "Delete this recording?" }).getByRole("button", { name: "Cancel" }).click();
+  assert.equal((await api("GET", `/api/sandbox/recordings?sandbox=${id}`)).items.length, 4);
+  await row("by-a-command").getByRole("button", { name: "Delete the recording of echo by-a-command" }).click();
+  await page.getByRole("dialog", { name: "Delete this recording?" }).getByRole("button", { name: "Delete" }).click();
+  await row("by-a-command").waitFor({ state: "detached" });
+  assert.deepEqual((await api("GET", `/api/sandbox/recordings?sandbox=${id}`)).items.filter((r) => r.window === "echo by-a-command"), []);
+  await row("by-a-job").getByRole("button", { name: "Replay" }).click();
+  const player = page.getByRole("region", { name: "Replay" });
+  const seek = player.getByRole("slider", { name: "Position" });
+  await eventually(() => seek.isEnabled(), "the terminal of the replay");
+  await seek.evaluate((input) => {
+    input.value = input.max;
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+  await eventually(async () => (await player.innerText()).includes("by-a-job"), "the end of the recording");
+  await page.getByRole("button", { name: "All recordings" }).click();
+  await row("by-a-window").waitFor();
 });
 
 journey("a paused sandbox is woken after a question only, a stopped one not", async ({ page, api, open }) => {

@@ -8,6 +8,7 @@ import { ask } from "../../../parts/dialog";
 import { formatBytes, formatDuration } from "../../../parts/format";
 import { Empty, Loaded } from "../../../parts/notice";
 import { PlainTable } from "../../../parts/plain_table";
+import { showHidden } from "../../../parts/safe";
 import { Safe, Time } from "../../../parts/text";
 import { queryOf, setQuery } from "../../../router";
 import { useResource } from "../../../store/resource";
@@ -34,6 +35,9 @@ export function Recordings({ sandbox }: { sandbox: Sandbox }) {
   );
 }
 
+/** A command may have several lines. */
+const nameOf = (r: Recording): string => r.window?.split("\n", 1)[0] || t.process(r.process);
+
 function List({ sandbox }: { sandbox: Sandbox }) {
   const recordings = useResource(
     `recordings ${sandbox.id}`,
@@ -51,18 +55,18 @@ function List({ sandbox }: { sandbox: Sandbox }) {
         items.length === 0 ? (
           <Empty icon="clock" title={t.recordingsNone} command={`atoll terminal open --record ${sandbox.name} main`}>{t.recordingsNoneText}</Empty>
         ) : (
-          <PlainTable heads={[t.recordedAt, t.window, [t.length, "end"], [t.size, "end"], [t.replay, "unseen"]]}>
-            {items.map((r) => (
+          <PlainTable label={t.recordings} heads={[t.recordedAt, t.recorded, [t.length, "end"], [t.size, "end"], [t.replay, "unseen"]]}>
+            {items.map((r) => ({ r, name: showHidden(nameOf(r), 40) })).map(({ r, name }) => (
               <tr key={r.id}>
                 <td><Time at={r.started_at} /></td>
-                <td><Safe text={r.window ?? t.process(r.process)} max={40} /></td>
+                <td><Safe text={nameOf(r)} max={60} /></td>
                 <td class="end">{formatDuration(r.duration_ms)}</td>
                 <td class="end">{formatBytes(r.size_bytes)}</td>
                 <td class="end">
                   <span class="row-end">
                     <Button isSmall icon="play" onClick={() => setQuery({ recording: r.id }, false)}>{t.replay}</Button>
-                    <ButtonLink isSmall kind="quiet" icon="download" label={t.download} href={linkOf(getApiSandboxRecordingsRecording.path, { recording: r.id })} download={`${r.id}.cast`} />
-                    <Button isSmall kind="quiet" icon="trash" label={t.remove} onClick={() => void remove(r)} />
+                    <ButtonLink isSmall kind="quiet" icon="download" label={t.downloadOf(name)} href={linkOf(getApiSandboxRecordingsRecording.path, { recording: r.id })} download={`${r.id}.cast`} />
+                    <Button isSmall kind="quiet" icon="trash" label={t.removeOf(name)} onClick={() => void remove(r)} />
                   </span>
                 </td>
               </tr>
