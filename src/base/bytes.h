@@ -82,6 +82,10 @@ bool text_is_sha256(const char *text);
 int span_take_escaped(struct span *rest);
 /* True for well-formed UTF-8 (no surrogates, no overlong forms). */
 bool span_is_utf8(struct span a);
+/* Number of bytes of the first character of a text in UTF-8, if it acts on a terminal or shows the
+ * text in another order than its bytes have: controls (C0, DEL, C1), marks of direction, separators
+ * of lines. Else 0. */
+size_t span_hostile(struct span text);
 /* Number of bytes at the end that begin an incomplete UTF-8 sequence: 0..3. */
 size_t span_begun(struct span bytes);
 /* Number of bytes at the front that continue a UTF-8 sequence: 0..3. */

@@ -70,41 +70,43 @@ static bool is_bare(unsigned char c)
 	return c > ' ' && c < 0x7F && c != '"' && c != '=' && c != '\\';
 }
 
-/* Terminals interpret C0, DEL, and C1 as two bytes of UTF-8. Text from a sandbox must not control
- * an operator's terminal. */
-static bool is_control(const char *at, bool is_utf8)
+/* Number of bytes at `at` that must not reach an operator's terminal, or turn the line around: text
+ * from a sandbox must not control either. */
+static size_t hostile_size(const char *at, bool is_utf8)
 {
-	unsigned char c = (unsigned char)at[0];
-
-	if (c < ' ' || c == 0x7F || (c >= 0x80 && !is_utf8))
-		return true;
-	return c == 0xC2 && (unsigned char)at[1] < 0xA0;
-}
-
-/* Returns the last byte that was written. */
-static const char *line_add_control(struct log_line *line, const char *at, bool is_utf8)
-{
-	line_addf(line, "\\x%02x", (unsigned char)at[0]);
-	if (!is_utf8 || (unsigned char)at[0] < 0x80)
-		return at;
-	line_addf(line, "\\x%02x", (unsigned char)at[1]);
-	return at + 1;
+	if (is_utf8)
+		return span_hostile((struct span){at, strnlen(at, 4)});
+	return (unsigned char)at[0] < ' ' || (unsigned char)at[0] >= 0x7F;
 }
 
 static void line_add_harmless(struct log_line *line, const char *value, bool is_quoted)
 {
 	bool is_utf8 = span_is_utf8(span_of(value));
 
-	for (const char *at = value; *at; at++) {
+	for (const char *at = value; *at;) {
+		size_t hostile = hostile_size(at, is_utf8);
+
 		if (is_quoted && (*at == '"' || *at == '\\'))
 			line_addf(line, "\\%c", *at);
 		else if (*at == '\n')
 			line_add_text(line, "\\n");
-		else if (is_control(at, is_utf8))
-			at = line_add_control(line, at, is_utf8);
-		else
+		else if (hostile == 0)
 			line_add(line, at, 1);
+		else
+			for (size_t i = 0; i < hostile; i++)
+				line_addf(line, "\\x%02x", (unsigned char)at[i]);
+		at += hostile > 0 ? hostile : 1;
 	}
+}
+
+/* The code point of a character of up to three bytes. */
+static unsigned point_of(const char *at, size_t size)
+{
+	unsigned point = (unsigned char)at[0] & (size == 1 ? 0x7F : size == 2 ? 0x1F : 0x0F);
+
+	for (size_t i = 1; i < size; i++)
+		point = point << 6 | ((unsigned char)at[i] & 0x3F);
+	return point;
 }
 
 /* Invalid bytes become U+FFFD. */
@@ -113,17 +115,19 @@ static void line_add_json_text(struct log_line *line, const char *value)
 	bool is_utf8 = span_is_utf8(span_of(value));
 
 	line_add_text(line, "\"");
-	for (const char *at = value; *at; at++) {
+	for (const char *at = value; *at;) {
+		size_t hostile = is_utf8 ? hostile_size(at, true) : 0;
 		unsigned char c = (unsigned char)*at;
 
 		if (c == '"' || c == '\\')
 			line_addf(line, "\\%c", c);
-		else if (c < ' ' || c == 0x7F)
-			line_addf(line, "\\u%04x", c);
+		else if (c < ' ' || c == 0x7F || hostile > 0)
+			line_addf(line, "\\u%04x", point_of(at, hostile > 0 ? hostile : 1));
 		else if (c >= 0x80 && !is_utf8)
 			line_add_text(line, "\xEF\xBF\xBD");
 		else
 			line_add(line, at, 1);
+		at += hostile > 0 ? hostile : 1;
 	}
 	line_add_text(line, "\"");
 }

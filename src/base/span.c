@@ -254,3 +254,25 @@ size_t span_continued(struct span bytes)
 		count++;
 	return count;
 }
+
+static size_t hostile_of_three(unsigned char second, unsigned char third)
+{
+	if (second == 0x80) /* U+200E, U+200F, U+2028 to U+202E */
+		return third == 0x8E || third == 0x8F || (third >= 0xA8 && third <= 0xAE) ? 3 : 0;
+	return second == 0x81 && third >= 0xA6 && third <= 0xA9 ? 3 : 0; /* U+2066 to U+2069 */
+}
+
+size_t span_hostile(struct span text)
+{
+	const unsigned char *at = (const unsigned char *)text.data;
+
+	if (text.size == 0)
+		return 0;
+	if (at[0] < 0x20 || at[0] == 0x7F)
+		return 1;
+	if (text.size > 1 && at[0] == 0xC2 && at[1] < 0xA0)
+		return 2;
+	if (text.size > 1 && at[0] == 0xD8 && at[1] == 0x9C) /* U+061C */
+		return 2;
+	return text.size > 2 && at[0] == 0xE2 ? hostile_of_three(at[1], at[2]) : 0;
+}

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/core/text_out.h"
 
+#include <string.h>
+
 #define JSON_TEXT_SIZE_MAX (128u * 1024 * 1024)
 
 const char *text_out_safe(struct arena *a, const char *text)
@@ -9,14 +11,13 @@ const char *text_out_safe(struct arena *a, const char *text)
 
 	bool is_utf8 = span_is_utf8(span_of(copy));
 
-	for (char *at = copy; *at; at++) {
+	for (char *at = copy; *at;) {
 		unsigned char c = (unsigned char)*at;
+		size_t hostile =
+		        is_utf8 ? span_hostile(span_of(at)) : (size_t)(c < ' ' || c >= 0x7F);
 
-		if (c < ' ' || c == 0x7F || (c >= 0x80 && !is_utf8))
-			*at = '?';
-		/* C1 controls are two bytes of UTF-8. */
-		if (is_utf8 && c == 0xC2 && (unsigned char)at[1] < 0xA0)
-			at[0] = at[1] = '?';
+		memset(at, '?', hostile);
+		at += hostile > 0 ? hostile : 1;
 	}
 	return copy;
 }

@@ -70,6 +70,24 @@ TEST(terminal_controls_hidden_in_utf8_are_escaped)
 	                    "bad=\"\\xffz\"\n");
 }
 
+TEST(characters_that_turn_a_line_around_are_escaped)
+{
+	const char *evil = "a\xE2\x80\xAE"
+	                   "b\xE2\x81\xA6\xD8\x9C\xE2\x80\xA8.\xE2\x80\x9C";
+
+	capture();
+	log_info("e", TEXT("t", evil));
+	assert_string_equal(captured(),
+	                    "info unit: e t=\"a\\xe2\\x80\\xae"
+	                    "b\\xe2\\x81\\xa6\\xd8\\x9c\\xe2\\x80\\xa8.\xE2\x80\x9C\"\n");
+	log_format_set("json");
+	capture();
+	log_info("e", TEXT("t", evil), TEXT("c1", "\xC2\x9B"));
+	log_format_set("text");
+	assert_non_null(strstr(captured(), "\"t\":\"a\\u202eb\\u2066\\u061c\\u2028.\xE2\x80\x9C\","
+	                                   "\"c1\":\"\\u009b\"}"));
+}
+
 TEST(a_failure_is_written_with_its_place)
 {
 	struct error err;
@@ -198,6 +216,7 @@ int main(void)
 	        CASE(a_person_is_told_in_a_sentence),
 	        CASE(values_cannot_forge_fields_or_lines),
 	        CASE(terminal_controls_hidden_in_utf8_are_escaped),
+	        CASE(characters_that_turn_a_line_around_are_escaped),
 	        CASE(a_failure_is_written_with_its_place),
 	        CASE(a_long_line_is_cut_and_still_ends),
 	        CASE(the_request_of_the_thread_is_on_each_line),
