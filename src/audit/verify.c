@@ -137,6 +137,28 @@ static int add_row(struct audit_verifier *v, int64_t sequence,
 	return check_known(v, err);
 }
 
+/* The members before and after are the server's own. Quotes in texts of clients are escaped, so
+ * that no text can look like these members. */
+static void note_truncation(struct audit_verifier *v, struct span row)
+{
+	static const char begin[] = "\"via\":\"system\",\"address\":\"\",\"user_agent\":\"\","
+	                            "\"action\":\"audit.truncate\",\"method\":\"\",";
+	static const char after[] = ",\"before\":null,\"after\":{\"from\":";
+	const char *at = memmem(row.data, row.size, begin, sizeof(begin) - 1);
+	struct span rest;
+	int64_t from, to;
+
+	if (!at || v->base == 0)
+		return;
+	at = memmem(at, row.size - (size_t)(at - row.data), after, sizeof(after) - 1);
+	if (!at)
+		return;
+	rest = span_after(row, (size_t)(at - row.data) + sizeof(after) - 1);
+	if (take_whole(&rest, &from) && take_text(&rest, ",\"to\":") && take_whole(&rest, &to) &&
+	    take_text(&rest, "}}") && rest.size == 0 && to == v->base)
+		v->is_told = true;
+}
+
 static int read_row(struct audit_verifier *v, struct span line, struct error *err)
 {
 	static const size_t end_size = sizeof(HASH_MEMBER) - 1 + AUDIT_HEX_SIZE - 1 + 2;
@@ -155,6 +177,7 @@ static int read_row(struct audit_verifier *v, struct span line, struct error *er
 	buf_add(&text, line.data, line.size - end_size);
 	buf_add_byte(&text, '}');
 	audit_digest(buf_span(&text), digest);
+	note_truncation(v, buf_span(&text));
 	v->rows++;
 	return add_row(v, sequence, digest, claimed, err);
 }
@@ -183,7 +206,7 @@ static int check_checkpoint(struct audit_verifier *v, const struct audit_checkpo
 {
 	if (!v->has_base) {
 		memcpy(v->hash, c->hash, AUDIT_HASH_SIZE);
-		v->last = c->sequence;
+		v->last = v->base = c->sequence;
 		v->has_base = true;
 		return 0;
 	}
@@ -251,6 +274,13 @@ int audit_verify_end(const struct audit_verifier *v, struct error *err)
 		            "no checkpoint follows row %" PRId64
 		            ": the end of the export was cut off or is not signed",
 		            v->last);
+	/* Of an export of some rows, the row that tells may be hidden. */
+	if (v->base > 0 && !v->is_told && v->filter[0] == '\0')
+		return FAIL(err, ERROR_CONFLICT,
+		            "rows 1 to %" PRId64
+		            " are missing, and no row says that retention dropped them: they were "
+		            "removed",
+		            v->base);
 	if (v->known && !v->has_known)
 		return FAIL(err, ERROR_CONFLICT,
 		            "the export does not contain row %" PRId64 " of the known checkpoint",

@@ -19,7 +19,9 @@ struct audit_verifier {
 	uint64_t lines, rows, hidden, checkpoints;
 	int64_t first, last; /* numbers of rows; 0 = none yet */
 	int64_t signed_at;   /* unix ms, of the last checkpoint */
+	int64_t base; /* the number of the checkpoint that stands before the first row; 0 = none */
 	bool has_head, has_base, is_signed, has_known;
+	bool is_told; /* a row says that retention dropped the rows up to `base` */
 	char chain[AUDIT_CHAIN_MAX + 1], filter[AUDIT_FILTER_MAX + 1];
 	unsigned char export_key[AUDIT_KEY_SIZE], hash[AUDIT_HASH_SIZE];
 };

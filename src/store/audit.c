@@ -214,6 +214,17 @@ struct purging {
 	struct audit_purged *ret;
 };
 
+static int tell_purge(struct store_connection *c, struct purging *w, struct error *err)
+{
+	struct audit_row told = w->keep->told;
+	const struct audit_batch batch = {.rows = &told, .count = 1};
+	struct appending appending = {.batch = &batch, .arena = w->arena};
+
+	told.after_json = arena_format(w->arena, "{\"from\":%" PRId64 ",\"to\":%" PRId64 "}",
+	                               w->ret->from, w->ret->to);
+	return run_append(c, &appending, err);
+}
+
 /* The base moves first: what it covers is no longer listed, so a chain with half of its old rows
  * is never seen. */
 static int run_purge(struct store_connection *c, void *context, struct error *err)
@@ -244,7 +255,7 @@ static int run_purge(struct store_connection *c, void *context, struct error *er
 	    query_count(c, QUERY_AUDIT_COUNT_OLD, &purge, &left, err) < 0)
 		return -1;
 	w->ret->more = left > 0;
-	return 0;
+	return w->ret->to > 0 ? tell_purge(c, w, err) : 0;
 }
 
 int store_audit_purge(struct store *s, const struct audit_retention *keep, struct audit_purged *ret,

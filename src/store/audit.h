@@ -83,6 +83,9 @@ MUST_CHECK int store_audit_checkpoint_before(struct store *s, struct arena *a, i
 struct audit_retention {
 	int64_t before;    /* unix ms: rows before may go */
 	int64_t count_max; /* rows beyond may go */
+	/* Is appended, with the numbers of the rows that go, in the transaction that drops them: a
+	 * chain without its begin that has no such row was cut by other hands. */
+	struct audit_row told;
 };
 struct audit_purged {
 	int64_t from, to; /* numbers of the rows that are no longer listed; 0 = none */

@@ -213,6 +213,28 @@ def test_a_row_that_is_changed_in_the_database_is_found(private_server):
     assert done.returncode == 1 and "row 2 was changed" in done.stderr, done.stderr
 
 
+def test_a_begin_that_other_hands_have_cut_is_found(private_server):
+    """Who can write to the database, and cannot sign, may drop old rows up to a checkpoint that is there; no row tells of it."""
+    server = private_server.start()
+    api = server.api()
+    for name in range(4):
+        api.post("/v1/projects", {"name": f"old-{name}"})
+    wait_row(api, action="projects.create")
+    assert cli(server, "audit", "verify", "--all").returncode == 0
+    server.stop()  # signs
+    with sqlite3.connect(server.data / "store/atoll.db") as db:
+        newest, = db.execute("SELECT max(sequence) FROM audit_checkpoints").fetchone()
+        db.execute("DELETE FROM audit WHERE sequence <= ?", [newest])
+        db.execute("DELETE FROM audit_checkpoints WHERE sequence < ?", [newest])
+        db.execute("UPDATE audit_head SET base = ?", [newest])
+    server.start()
+    api.close()
+    api.post("/v1/projects", {"name": "newest"})
+    wait_row(api, action="projects.create")
+    done = cli(server, "audit", "verify", "--all")
+    assert done.returncode == 1 and f"rows 1 to {newest} are missing" in done.stderr, done.stdout + done.stderr
+
+
 def test_metrics(api):
     api.post("/v1/projects", {"name": "metered"})
     text = api.raw("GET", "/metrics").body.decode()

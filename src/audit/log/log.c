@@ -282,41 +282,40 @@ static size_t append_batch(struct audit_log *log, struct audit_taken *b, int64_t
 	return append_singly(log, b, ret_sequence);
 }
 
-/* The chain tells of its own retention. */
-static void tell_purge(struct audit_log *log, const struct audit_purged *purged)
-{
-	const struct audit_start start = {
-	        .via = "system", .action = "audit.truncate", .target_kind = "audit"};
-	struct audit_note *n = note_new(log, &start);
-
-	n->row.result = "ok";
-	buf_addf(&n->after, "{\"from\":%lld,\"to\":%lld}", (long long)purged->from,
-	         (long long)purged->to);
-	n->row.after_json = buf_text(&n->after);
-	pthread_mutex_lock(&log->mutex);
-	queue_note(log, n);
-	pthread_mutex_unlock(&log->mutex);
-}
-
-static void purge_old(struct audit_log *log)
+static void purge_rows(struct audit_log *log, const struct audit_note *told)
 {
 	const struct audit_retention keep = {
 	        .before = log->keep_ms ? clock_unix_ms() - log->keep_ms : 0,
 	        .count_max = log->rows_max ? log->rows_max : INT64_MAX / 2,
+	        .told = told->row,
 	};
 	struct audit_purged purged = {.more = true};
 	struct error err = {0};
 
+	if (store_audit_purge(log->store, &keep, &purged, &err) < 0)
+		log_warning("old rows of the audit are not dropped yet", FAILURE(&err));
+	else if (purged.to > 0)
+		log_info("old rows of the audit are dropped", NUMBER("from", purged.from),
+		         NUMBER("to", purged.to));
+	log->purges_more = purged.more && err.code == ERROR_NONE;
+}
+
+/* The chain tells of its own retention. */
+static void purge_old(struct audit_log *log)
+{
+	const struct audit_start start = {
+	        .via = "system", .action = "audit.truncate", .target_kind = "audit"};
+
 	if (log->purge_tick && clock_monotonic_ms() - log->purge_tick < PURGE_MS)
 		return;
 	log->purge_tick = clock_monotonic_ms();
-	for (unsigned i = 0; i < PURGE_CALLS_MAX && purged.more; i++) {
-		if (store_audit_purge(log->store, &keep, &purged, &err) < 0) {
-			log_warning("old rows of the audit are not dropped yet", FAILURE(&err));
-			return;
-		}
-		if (purged.to > 0)
-			tell_purge(log, &purged);
+	log->purges_more = true;
+	for (unsigned i = 0; i < PURGE_CALLS_MAX && log->purges_more; i++) {
+		struct audit_note *told = note_new(log, &start);
+
+		told->row.result = "ok";
+		purge_rows(log, told);
+		note_free(told);
 	}
 }
 

@@ -79,6 +79,7 @@ struct audit_log {
 	int64_t close_at;                     /* monotonic; 0 = not closing */
 	int64_t signed_sequence, signed_tick; /* monotonic ms of the last checkpoint */
 	int64_t purge_tick;                   /* monotonic ms of the last purge */
+	bool purges_more;
 	uint64_t unspooled_told;
 };
 

@@ -20,6 +20,7 @@ struct export
 	const char *lines[LINES_MAX];
 	size_t count;
 	unsigned char hash[AUDIT_HASH_SIZE], digest[AUDIT_HASH_SIZE];
+	const struct audit_row *instead; /* of the usual row; NULL: none */
 };
 
 static void add_line(struct export *e, struct buf *line)
@@ -64,7 +65,7 @@ static void chain_row(struct export *e, int64_t sequence, struct buf *text)
 	                              .after_json = "",
 	                              .request_id = "r"};
 
-	audit_row_write(text, &row);
+	audit_row_write(text, e->instead ? e->instead : &row);
 	audit_digest(buf_span(text), e->digest);
 	audit_hash(sequence, e->hash, e->digest, e->hash);
 }
@@ -297,24 +298,98 @@ TEST(hidden_rows_keep_the_chain_and_only_a_filter_may_hide)
 	assert_found(&e, "hidden");
 }
 
-TEST(rows_after_a_dropped_begin_need_its_checkpoint)
+/* Rows 1 to 3 are gone, and row 7 says which: lines head, checkpoint, rows 4 to 7, checkpoint. */
+static void make_rest(struct export *e, const struct audit_row *told, const char *filter)
 {
+	*e = (struct export){.count = 0};
+	add_head(e, filter);
+	for (int64_t i = 1; i <= ROWS + 1; i++) {
+		e->instead = i == ROWS + 1 ? told : NULL;
+		add_row(e, i, true);
+		if (i <= ROWS / 2)
+			e->count--;
+		if (i == ROWS / 2 || i == ROWS + 1)
+			add_checkpoint(e, i, seed);
+	}
+}
+
+static struct audit_row telling(const char *after)
+{
+	return (struct audit_row){.sequence = ROWS + 1,
+	                          .at = 1790000000000,
+	                          .id = "event",
+	                          .node = "node",
+	                          .version = "1",
+	                          .project_id = "",
+	                          .user_id = "",
+	                          .key_id = "",
+	                          .via = "system",
+	                          .address = "",
+	                          .user_agent = "",
+	                          .action = "audit.truncate",
+	                          .method = "",
+	                          .path = "",
+	                          .target_kind = "audit",
+	                          .target_id = "",
+	                          .conversation = "",
+	                          .result = "ok",
+	                          .before_json = "",
+	                          .after_json = after,
+	                          .request_id = ""};
+}
+
+TEST(rows_after_a_dropped_begin_need_its_checkpoint_and_a_row_that_says_so)
+{
+	struct audit_row told = telling("{\"from\":1,\"to\":3}"),
+	                 other = telling("{\"from\":1,\"to\":2}");
 	struct audit_verifier v = {0};
 	struct export e, rest = {.count = 0};
 	struct error err;
 
-	make_export(&e);
-	drop_line(&e, 1);
-	drop_line(&e, 1);
-	drop_line(&e, 1);
-	assert_int_equal(verify(&e, &v, &err), 0);
+	make_rest(&e, &told, "");
+	if (verify(&e, &v, &err) < 0)
+		fail_msg("%s", err.text);
 	assert_int_equal(v.first, 4);
+	assert_int_equal(v.base, 3);
 	drop_line(&e, 1);
 	assert_found(&e, "older rows were removed");
 	add_head(&rest, "");
 	add_checkpoint(&rest, 3, seed);
 	add_row(&rest, 5, true);
 	assert_found(&rest, "removed");
+	make_rest(&e, &other, "");
+	assert_found(&e, "no row says that retention dropped them");
+}
+
+/* Who can change the database, and not sign, may cut the chain at a checkpoint that is there. */
+TEST(a_begin_that_other_hands_have_cut_is_found)
+{
+	struct audit_row forged = telling("{\"from\":1,\"to\":3}");
+	struct export e;
+
+	make_export(&e);
+	drop_line(&e, 1);
+	drop_line(&e, 1);
+	drop_line(&e, 1);
+	assert_found(&e, "rows 1 to 3 are missing");
+	forged.via = "key";
+	make_rest(&e, &forged, "");
+	assert_found(&e, "rows 1 to 3 are missing");
+	forged = telling("");
+	forged.action = "projects.update";
+	forged.user_agent = "\",\"action\":\"audit.truncate\",\"method\":\"\",\"before\":null,"
+	                    "\"after\":{\"from\":1,\"to\":3}}";
+	make_rest(&e, &forged, "");
+	assert_found(&e, "rows 1 to 3 are missing");
+	make_rest(&e, &forged, "project=p");
+	{
+		struct audit_verifier v = {0};
+		struct error err;
+
+		assert_int_equal(verify(&e, &v, &err), 0);
+		assert_false(v.is_told);
+	}
+	arena_done(&e.arena);
 }
 
 TEST(other_bytes_are_refused_and_a_long_line_too)
@@ -366,7 +441,8 @@ int main(void)
 	           CASE(a_chain_that_is_computed_anew_needs_the_key),
 	           CASE(a_signature_is_of_its_chain_and_its_row),
 	           CASE(hidden_rows_keep_the_chain_and_only_a_filter_may_hide),
-	           CASE(rows_after_a_dropped_begin_need_its_checkpoint),
+	           CASE(rows_after_a_dropped_begin_need_its_checkpoint_and_a_row_that_says_so),
+	           CASE(a_begin_that_other_hands_have_cut_is_found),
 	           CASE(other_bytes_are_refused_and_a_long_line_too),
 	           CASE(the_hash_of_a_known_row_never_changes));
 }

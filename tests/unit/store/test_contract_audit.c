@@ -198,7 +198,8 @@ static void old_rows_are_dropped_up_to_a_checkpoint(void **state)
 	AUTO(arena_done) struct arena a = {0};
 	struct audit_row rows[] = {sample("a", "x"), sample("b", "x"), sample("c", "x"),
 	                           sample("d", "x")};
-	const struct audit_retention keep = {.before = NOW + 5, .count_max = 1000};
+	const struct audit_retention keep = {
+	        .before = NOW + 5, .count_max = 1000, .told = sample("told", "audit.truncate")};
 	struct audit_checkpoint_record c;
 	struct audit_purged purged;
 	struct audit_head head;
@@ -229,7 +230,14 @@ static void old_rows_are_dropped_up_to_a_checkpoint(void **state)
 	assert_int_equal(purged.to, 0);
 	append(*state, &(struct audit_row){0}, 0, false);
 	assert_done(store_audit_head(*state, &a, &head, &err));
-	assert_int_equal(head.sequence, 4);
+	assert_int_equal(head.sequence, 5);
+	{
+		struct audit_list rest = list_of(*state, &a, (struct audit_page){0});
+
+		assert_int_equal(rest.count, 3);
+		assert_string_equal(rest.items[2].row.action, "audit.truncate");
+		assert_string_equal(rest.items[2].row.after_json, "{\"from\":1,\"to\":2}");
+	}
 }
 
 static int set_name(struct project_record *r, const void *context, UNUSED struct error *err)

@@ -18,7 +18,9 @@ TEST(what_a_sandbox_wrote_cannot_steer_the_terminal)
 	                    "plain \xE2\x82\xAC \xC2\xA9");
 	assert_string_equal(text_out_safe(&arena, "a\x1B[2Jb\nc\x7F"), "a?[2Jb?c?");
 	assert_string_equal(text_out_safe(&arena, "x\xC2\x9By"), "x??y");
-	assert_string_equal(text_out_safe(&arena, "a\xE2\x80\xAE" "b\xE2\x80\x9C"), "a???b\xE2\x80\x9C");
+	assert_string_equal(text_out_safe(&arena, "a\xE2\x80\xAE"
+	                                          "b\xE2\x80\x9C"),
+	                    "a???b\xE2\x80\x9C");
 	assert_string_equal(text_out_safe(&arena, "x\x9B\xFFy"), "x??y");
 }
 
