@@ -226,6 +226,17 @@ def test_an_administrator_who_writes_that_the_host_is_no_router_ends_no_ipv6(ser
             assert far6.reached(api, sandbox, far6.FIRST) == {far6.FIRST: far6.OPEN} and is_guarded() and is_known()
 
 
+def test_what_is_reset_while_no_broker_runs_is_set_again_for_sandboxes_that_live(server, there):
+    server.start()
+    api = server.api()
+    with api.sandbox(internet=True) as sandbox:
+        assert far6.reached(api, sandbox, far6.FIRST) == {far6.FIRST: far6.OPEN}
+        server.stop()
+        pathlib.Path("/proc/sys/net/ipv6/conf/all/forwarding").write_text("0")
+        api = server.start().api()
+        assert far6.reached(api, sandbox, far6.FIRST) == {far6.FIRST: far6.OPEN}
+
+
 def test_a_default_route_that_comes_late_gives_new_sandboxes_ipv6(server, there):
     far6.ip("-6", "route", "del", "default")
     server.start()

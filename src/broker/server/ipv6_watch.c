@@ -88,9 +88,12 @@ static void forward_links(struct broker *b)
 
 static void follow_host(struct broker *b)
 {
-	if (network_follow_ipv6(b->host.network))
-		forward_links(b);
+	struct host_network *n = b->host.network;
+	bool had_ipv6 = n->ipv6, is_set_again = network_follow_ipv6(n);
+
 	guard_gain_ipv6(b);
+	if (is_set_again || (n->ipv6 && !had_ipv6))
+		forward_links(b);
 }
 
 static void on_ipv6_change(struct fd_watch *watch)
@@ -137,8 +140,10 @@ void ipv6_watch_open(struct broker *b)
 		log_warning("changes of the host's IPv6 go unnoticed", FAILURE(&err));
 		return;
 	}
-	/* What has changed since the host was prepared. */
+	/* What has changed since the host was prepared, or since the last broker. */
 	follow_host(b);
+	if (b->host.network->ipv6)
+		forward_links(b);
 	b->ipv6.look.on_time = on_look;
 	timer_start(&b->events, &b->ipv6.look, LOOK_MS);
 }
