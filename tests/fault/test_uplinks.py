@@ -260,3 +260,9 @@ def test_a_default_route_that_moves_to_another_interface_takes_the_forwarding_al
         expected = {far6.FIRST: ["hello_2600:eeee::2", "pong"]}
         atoll.wait_for(lambda: far6.reached(api, sandbox, far6.FIRST) == expected, 20, "the way by the other interface")
         assert '"later"' in listing("set") and far6.sysctl("later/force_forwarding") == "1"
+    # One that is gone is forgotten: a link that is made again and again, such as that of a modem, has another name each time.
+    far6.ip("link", "del", "later")
+    far6.ip("-6", "route", "add", "default", "via", far6.ROUTER)
+    atoll.wait_for(lambda: is_known() and reaches(server), 20, "the way by the first interface")
+    server.kill9("broker")
+    atoll.wait_for(lambda: not far6.note_path("later").exists(), 20, "the note to go")

@@ -51,6 +51,15 @@ static bool is_forced(const char *link)
 	return network_option6_is(option, '1');
 }
 
+/* Its option is gone with it; one of that name that comes later does not forward. */
+static bool is_gone(const char *link)
+{
+	char path[sizeof(NETWORK_OPTIONS6) + NETWORK_LINK_SIZE];
+
+	(void)snprintf(path, sizeof(path), NETWORK_OPTIONS6 "%s", link);
+	return access(path, F_OK) < 0 && errno == ENOENT;
+}
+
 bool network_forced6_is_lost(const struct host_network *n)
 {
 	char option[OPTION_SIZE];
@@ -80,10 +89,17 @@ void network_forced6_find(struct host_network *n)
 	n->forced6_count = 0;
 	if (!list || !read_cookie(cookie))
 		return;
-	while ((entry = readdir(list)) && n->forced6_count < NETWORK_FORCED_MAX)
-		if (strncmp(entry->d_name, cookie, strlen(cookie)) == 0)
+	while ((entry = readdir(list)) && n->forced6_count < NETWORK_FORCED_MAX) {
+		const char *link = entry->d_name + strlen(cookie);
+
+		if (strncmp(entry->d_name, cookie, strlen(cookie)) != 0)
+			continue;
+		if (is_gone(link))
+			(void)unlinkat(dirfd(list), entry->d_name, 0);
+		else
 			(void)snprintf(n->forced6[n->forced6_count++], NETWORK_LINK_SIZE, "%s",
-			               entry->d_name + strlen(cookie));
+			               link);
+	}
 }
 
 static int open_notes(int *ret_fd, struct error *err)
@@ -177,17 +193,24 @@ static void forget_unforced(struct host_network *n)
 	network_forced6_find(n);
 }
 
+static int add_notes(struct host_network *n, struct span routes, struct error *err)
+{
+	char link[NETWORK_LINK_SIZE];
+
+	while (next_link(&routes, link))
+		if ((is_ours(n, link) || !is_forced(link)) && add_note(n, link, err) < 0)
+			return -1;
+	fault_point("broker", "uplink-noted");
+	return 0;
+}
+
 int network_forced6_set(struct host_network *n, struct span routes, struct error *err)
 {
 	char link[NETWORK_LINK_SIZE];
 	struct span rest;
 
 	network_forced6_find(n);
-	for (rest = routes; next_link(&rest, link);)
-		if ((is_ours(n, link) || !is_forced(link)) && add_note(n, link, err) < 0)
-			return -1;
-	fault_point("broker", "uplink-noted");
-	if (load_guard(n, err) < 0) {
+	if (add_notes(n, routes, err) < 0 || load_guard(n, err) < 0) {
 		forget_unforced(n);
 		return FAIL_CONTEXT(err, "guard the interfaces that forward IPv6");
 	}

@@ -15,7 +15,7 @@
 
 struct host_network;
 
-/* Reads n->forced6 from the files. */
+/* Reads n->forced6 from the files. Removes those of interfaces that are gone. */
 void network_forced6_find(struct host_network *n);
 /* Lets the interfaces of the default routes (network_next_uplink6) forward. Those that forward
  * already, and not because of Atoll, stay as they are: they forward for others, too. */
