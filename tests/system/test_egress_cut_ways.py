@@ -212,6 +212,31 @@ def test_a_sandbox_that_is_cut_is_not_given_a_network_by_snapshots_and_resets():
             api.delete(f"/api/sandbox/snapshots/{snapshot}")
 
 
+@pytest.mark.parametrize("program, step", [("api", "egress-cut-told"), ("broker", "egress-changed"), ("broker", "egress-cut")])
+def test_kill_9_between_the_rules_and_the_row(program, step):
+    with far.own_network(), contextlib.closing(far.Far()) as there, serving(environment={"ATOLL_FAULT": f"{program}:{step}:kill"}) as server:
+        admin, api = new_project(server)
+        first, project = there.addresses[0], api.project
+        sandbox = api.create(internet=True)["id"]
+        assert far.reached(api, sandbox, first) == {first: "tcp udp"}
+        victim = server.pid_of(program)
+        limit(admin, "project", api.project, egress_mb_per_day=1)
+        spend(server, api, 2)
+        if step == "egress-cut":  # a child of the broker, which does the rest itself
+            atoll.wait_for(lambda: "a child of the broker was killed" in server.log_text(), 30, server.log_text)
+        else:
+            atoll.wait_for(lambda: server.pid_of(program) not in (None, victim), 30, f"another {program}")
+        server.stop()
+        del server.environment["ATOLL_FAULT"]
+        server.start()
+        api = server.api(api.key)
+        atoll.wait_for(lambda: cut_of(api, sandbox), 30, "the cut")
+        assert far.reached(api, sandbox, first) == {first: "no no"}
+        limit(server.api(), "project", project, egress_mb_per_day=0)
+        atoll.wait_for(lambda: cut_of(api, sandbox) is None, 30, "the network")
+        atoll.wait_for(lambda: far.reached(api, sandbox, first) == {first: "tcp udp"}, 15, "the network")
+
+
 @pytest.fixture
 def clock():
     with tempfile.NamedTemporaryFile(prefix="atoll-clock-") as file:

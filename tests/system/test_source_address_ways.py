@@ -4,6 +4,7 @@ reset, not the questions of the gateway; and what a check of the rules says of i
 
 import contextlib
 import os
+import signal
 import subprocess
 
 import pytest
@@ -47,6 +48,34 @@ def test_questions_of_the_gateway_leave_by_the_address_of_the_host(api, there, s
             assert came == {there.own[0]} and "hello" in result["stdout"], result
     finally:
         subprocess.run(["nft", "delete table inet deaf"], check=True)
+
+
+def child_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as children:
+        return int(children.read().split()[0])
+
+
+def test_the_gateway_starts_again_without_the_child_that_makes_its_sockets(api, there, server, project):
+    name, key = project
+    own = server.api(key=key)
+    set_source(api, name, there.own[0])
+    ask = 'print(http("allowed.test"))'
+    with own.sandbox(internet=True, egress={"allow": ["*.test"], "deny": ["0.0.0.0/0"]}) as ruled:
+        assert who_came(there, own, ruled, ask)[0] == {there.own[0]}
+        gateway = server.pid_of("names")
+        child = child_of(gateway)
+        with open(f"/proc/{child}/status", encoding="ascii") as status:
+            fields = dict(line.rstrip("\n").split(":\t", 1) for line in status)
+        assert fields["CapEff"] == "0" * 16 and fields["Seccomp"] == "2" and fields["Uid"].split()[0] != "0", fields
+        os.kill(child, signal.SIGKILL)
+        atoll.wait_for(lambda: who_came(there, own, ruled, ask)[0] == {there.own[0]}, 20, there.came)
+        assert server.pid_of("names") != gateway
+        # The child ends with its gateway.
+        gateway = server.pid_of("names")
+        child = child_of(gateway)
+        os.kill(gateway, signal.SIGKILL)
+        atoll.wait_for(lambda: atoll.is_dead(child), 10, "the end of the child")
+        atoll.wait_for(lambda: who_came(there, own, ruled, ask)[0] == {there.own[0]}, 20, there.came)
 
 
 def test_a_check_knows_the_source_address(api, there, server, project):
