@@ -400,6 +400,9 @@ static int load_rules(struct host_network *n, const struct own_rules *r, struct 
 
 	if (add_rules(&script, n, r, err) < 0)
 		return -1;
+	/* A slot without rules has none of this. */
+	if (sandbox_egress_source(r->ruled->egress) == 0 && network_egress_is_set(n, slot))
+		network_source_removal(&script, n, slot);
 	if (!has_names && network_names_are_told(n, slot))
 		network_names_removal(&script, slot);
 	/* Noted before the next step: rules that failed halfway may be in the kernel until they are

@@ -68,12 +68,8 @@ int network_source_rules(struct buf *out, const struct host_network *n,
 {
 	uint32_t source = sandbox_egress_source(ruled->egress);
 
-	if (source == 0) {
-		/* A slot without rules has none of this. */
-		if (network_egress_is_set(n, ruled->slot))
-			network_source_removal(out, n, ruled->slot);
+	if (source == 0)
 		return 0;
-	}
 	add_frame(out);
 	if (add_own(out, n, ruled->slot, err) < 0)
 		return -1;

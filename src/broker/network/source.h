@@ -10,7 +10,7 @@
 struct host_network;
 struct network_ruled;
 
-/* Sets or removes the source address of a slot, as its rules say. With one, the slot has no IPv6.
+/* Sets the source address of a slot that its rules name, if any. With one, the slot has no IPv6.
  * Comes first in the slot's egress chain. */
 MUST_CHECK int network_source_rules(struct buf *out, const struct host_network *n,
                                     const struct network_ruled *ruled, struct error *err);
