@@ -144,6 +144,43 @@ static int on_reference(void *context, const struct credential_reference *refere
 	return take_credential(context, reference, &err);
 }
 
+/* A field, for credential_rule_references. */
+struct wanted_field {
+	const char *credential, *field;
+};
+
+static int is_wanted(void *context, const struct credential_reference *reference)
+{
+	const struct wanted_field *wanted = context;
+
+	return span_equals_text(reference->name, wanted->credential) &&
+	       span_equals_text(reference->field, wanted->field);
+}
+
+static bool rules_use(const struct credential_rules *rules, struct wanted_field *wanted)
+{
+	for (size_t i = 0; i < rules->rules.count; i++)
+		if (credential_rule_references(credential_rule_at(rules, i), is_wanted, wanted))
+			return true;
+	return false;
+}
+
+/* The proxy gets what it puts in, and masks that alone: a region of AWS is a word of many answers.
+ */
+static void drop_other_fields(const struct credential_rules *rules,
+                              struct credential_values *values)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < values->fields.count; i++) {
+		struct wanted_field wanted = {values->name, values->fields.pairs[i].key};
+
+		if (rules_use(rules, &wanted))
+			values->fields.pairs[kept++] = values->fields.pairs[i];
+	}
+	values->fields.count = kept;
+}
+
 /* Such a rule refuses its requests: without it they would pass without the credential. */
 static void refuse_rule(struct arena *a, struct credential_rule *rule, const char *problem)
 {
@@ -196,6 +233,8 @@ int grant_resolve(struct grants *g, struct arena *a, const struct sandbox_record
 		if (at->problem)
 			refuse_rule(a, rule, at->problem);
 	}
+	for (size_t i = 0; i < at->count; i++)
+		drop_other_fields(&rules, &at->values[i]);
 	*ret = (struct credential_set){
 	        .sandbox = r->id,
 	        .rules = rules.rules,

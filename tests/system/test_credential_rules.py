@@ -71,6 +71,22 @@ def box(api, there):
         yield sandbox
 
 
+def test_a_field_that_no_rule_uses_is_no_secret_of_answers(api, there):
+    """The region of a credential of AWS is a word of many answers."""
+    api.post("/v1/credentials", {"name": "cloud", "kind": "aws", "hosts": ["api.test"], "consent": "project",
+                                 "fields": {"access_key_id": "AKIA0123456789ABCDEF", "secret_access_key": "s3/secret-0123456789abcdef", "region": "eu-central-1"}})
+    sign = [{"kind": "sigv4", "access_key_id": "${credential.cloud.access_key_id}", "secret_access_key": "${credential.cloud.secret_access_key}"}]
+    with api.sandbox(internet=True, egress={"allow": ["api.test"], "deny": ["0.0.0.0/0"], "rules": [
+            {"id": "sign", "host": "api.test", "action": "inject", "inject": sign, "upstream": {"ca": there.authority.certificate.read_text()}}]}) as sandbox:
+        def ask():
+            return api.exec(sandbox, cmd="/usr/bin/curl", args=["-sS", "--http1.1", "https://api.test/headers?region=eu-central-1", "-H",
+                                                                 "Authorization: AWS4-HMAC-SHA256 Credential=x/20260101/eu-central-1/s3/aws4_request, SignedHeaders=host, Signature=0"])
+        done = atoll.wait_for(lambda: (done := ask())["exit_code"] == 0 and done, 30, ask)
+        said = done["stdout"]
+        assert "region=eu-central-1" in said and "/eu-central-1/s3/aws4_request" in said and "AKIA0" not in said and "Credential=***" in said, said
+    api.delete("/v1/credentials/cloud")
+
+
 def test_a_sandbox_uses_a_credential_that_it_never_has(api, there, box):
     done = get_trusting(api, box, "/headers?by=create")
     assert "200 OK" in done["stdout"] and TOKEN not in done["stdout"]
