@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Far machines that real programs use with a login: git's own CGI, a registry of npm, an API as gh knows it, an S3 that checks signatures,
+"""Far machines that real programs use with a login: git's own CGI, a registry of npm, an index of pip, an API as gh knows it, an S3 that checks signatures,
 and a page that repeats what came. All speak HTTP/1.1 over TLS; a name decides which it is. What came is told without values: a login is
 "good", "none" or "bad"."""
 
@@ -15,7 +15,7 @@ import far
 import secured
 
 SERVE = r"""
-import base64, hashlib, http.server, json, os, socket, ssl, subprocess, sys, threading, urllib.parse, xml.sax.saxutils
+import base64, hashlib, http.server, io, json, os, socket, ssl, subprocess, sys, threading, urllib.parse, xml.sax.saxutils, zipfile
 names, allowed, other, pem, root, tests, kept = sys.argv[1:8]
 sys.path.insert(0, tests)
 import aws_signature
@@ -66,7 +66,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if host.endswith(".amazonaws.com"):
             host = "s3.test"
         {"git.test": self.git, "github.com": self.git, "npm.test": self.npm, "registry.npmjs.org": self.npm, "github.test": self.github,
-         "api.github.com": self.github, "api.anthropic.com": self.anthropic, "s3.test": self.s3}.get(host, self.page)(body)
+         "api.github.com": self.github, "api.anthropic.com": self.anthropic, "s3.test": self.s3, "pypi.test": self.pypi}.get(host, self.page)(body)
     do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = do_PATCH = serve
     def page(self, body):
         if not self.judge("Bearer " + kept["token"]):
@@ -109,6 +109,24 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.reply(200, found, kind="application/octet-stream")
         if not file and name in packages:
             return self.reply(200, packages[name])
+        self.reply(404, {"error": "not found"})
+    def pypi(self, body):
+        if not self.judge("Basic " + base64.b64encode(("me:" + kept["password"]).encode()).decode()):
+            return self.reply(401, b"", [("WWW-Authenticate", 'Basic realm="x"')], "text/plain")
+        if self.command == "POST":
+            return self.reply(200, {"length": len(body)})
+        wheel = io.BytesIO()
+        with zipfile.ZipFile(wheel, "w") as made:
+            for name, text in (("sample_of_atoll.py", "answer = 42\n"), ("sample_of_atoll-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: sample-of-atoll\nVersion: 1.0\n"),
+                               ("sample_of_atoll-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n"),
+                               ("sample_of_atoll-1.0.dist-info/RECORD", "")):
+                made.writestr(zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0)), text)
+        file = "sample_of_atoll-1.0-py3-none-any.whl"
+        if self.path.endswith(file):
+            return self.reply(200, wheel.getvalue(), kind="application/octet-stream")
+        if self.path == "/simple/sample-of-atoll/":
+            digest = hashlib.sha256(wheel.getvalue()).hexdigest()
+            return self.reply(200, f'<!DOCTYPE html><a href="/files/{file}#sha256={digest}">{file}</a>'.encode(), kind="text/html")
         self.reply(404, {"error": "not found"})
     def github(self, body):
         if not self.judge(("token " if self.headers["Host"] == "github.test" else "Bearer ") + kept["github"]):
@@ -164,7 +182,7 @@ tell("ready")
 server.serve_forever()
 """
 
-NAMES = ["api.test", "git.test", "npm.test", "github.test", "s3.test", "free.test", "github.com", "api.github.com", "registry.npmjs.org",
+NAMES = ["api.test", "pypi.test", "git.test", "npm.test", "github.test", "s3.test", "free.test", "github.com", "api.github.com", "registry.npmjs.org",
          "api.anthropic.com", "s3.eu-west-1.amazonaws.com", "*.s3.eu-west-1.amazonaws.com", "secretsmanager.eu-west-1.amazonaws.com"]
 
 

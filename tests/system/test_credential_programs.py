@@ -31,6 +31,7 @@ def header(value, name="authorization"):
 RULES = [
     {"id": "api", "host": "api.test", "action": "inject", "inject": header("Bearer ${credential.api.token}")},
     {"id": "git", "host": "git.test", "action": "inject", "inject": [{"kind": "basic", "username": "me", "password": "${credential.git.password}"}]},
+    {"id": "pip", "host": "pypi.test", "action": "inject", "inject": [{"kind": "basic", "username": "me", "password": "${credential.pip.password}"}]},
     {"id": "npm", "host": "npm.test", "match": {"encoded_slash": True}, "action": "inject", "inject": header("Bearer ${credential.npm.token}")},
     {"id": "github", "host": "github.test", "action": "inject", "inject": header("token ${credential.github.token}")},
     {"id": "aws", "host": "s3.test", "action": "inject", "inject": [
@@ -45,7 +46,8 @@ def world():
         kept, api = there.kept, server.api()
         for name, kind, host, fields in [
                 ("api", "token", "api.test", {"token": kept["token"]}), ("npm", "token", "npm.test", {"token": kept["npm"]}),
-                ("git", "basic", "git.test", {"username": "me", "password": kept["password"]}), ("github", "token", "github.test", {"token": kept["github"]}),
+                ("git", "basic", "git.test", {"username": "me", "password": kept["password"]}), ("pip", "basic", "pypi.test", {"username": "me", "password": kept["password"]}),
+                ("github", "token", "github.test", {"token": kept["github"]}),
                 ("aws", "aws", "s3.test", {"access_key_id": kept["aws_id"], "secret_access_key": kept["aws_secret"]})]:
             api.post("/v1/credentials", {"name": name, "kind": kind, "hosts": [host], "consent": "project", "fields": fields})
         api.close()
@@ -120,6 +122,14 @@ cd /tmp/user; echo '{{}}' > package.json
 npm install --no-audit --no-fund --no-update-notifier --cache /tmp/npm-cache {name} 2>&1
 node -e 'process.exit(require("{name}") === 42 ? 0 : 1)'""")
     assert set(there.logins("npm.test")) == {"good"}
+
+
+def test_pip_installs_from_an_index_that_wants_a_login(api, there, box, clean):
+    needs("pip")
+    said = run(api, box, """set -e
+/usr/bin/python3 -m pip install -q --no-cache-dir --no-deps --disable-pip-version-check --target /tmp/packages --index-url https://pypi.test/simple sample-of-atoll 2>&1
+PYTHONPATH=/tmp/packages /usr/bin/python3 -c 'import sample_of_atoll; print(sample_of_atoll.answer)'""", PIP_NO_INPUT="1")
+    assert said.strip().split("\n")[-1] == "42" and set(there.logins("pypi.test")) == {"good"}, said
 
 
 def test_gh_calls_its_api(api, there, box, clean):
