@@ -67,13 +67,13 @@ struct api_process {
 	struct buf address;
 };
 
-static void on_sandbox_ended(void *context, const char *id, enum sandbox_reason reason)
+static void on_sandbox_ended(void *context, const char *id, const struct provider_end *end)
 {
 	struct api_process *p = context;
 
 	pthread_mutex_lock(&p->hears_mutex);
 	if (p->hears_ends)
-		fleet_on_ended(p->fleet, id, reason);
+		fleet_on_ended(p->fleet, id, end);
 	pthread_mutex_unlock(&p->hears_mutex);
 }
 

@@ -57,7 +57,8 @@ enum provider_ability {
 #define PROVIDER_ABILITY_COUNT 26
 const char *provider_ability_name(enum provider_ability ability);
 
-struct provider; /* the first member of each kind's own is `const struct provider_ops *ops` */
+struct provider_end; /* end.h */
+struct provider;     /* the first member of each kind's own is `const struct provider_ops *ops` */
 
 /* The callbacks run on a thread of the provider and must not call back into it. */
 struct provider_options {
@@ -70,8 +71,7 @@ struct provider_options {
 	const struct microvm_options *microvm;
 	const struct remote_options *remote;
 	const struct lambda_options *lambda;
-	/* A sandbox ended by itself. SANDBOX_REASON_DISK: the sandbox is paused instead. */
-	void (*on_ended)(void *context, const char *id, enum sandbox_reason reason);
+	void (*on_ended)(void *context, const char *id, const struct provider_end *end);
 	/* The program of the sandboxes was restarted, and has lost their network rules. */
 	void (*on_again)(void *context);
 	void *context;

@@ -145,6 +145,7 @@ const struct wire_member broker_ended_shape[] = {
         WIRE_U64_MEMBER(broker_ended, request),
         WIRE_TEXT_MEMBER(broker_ended, sandbox, NAME_MAX_BYTES),
         WIRE_U32_MEMBER(broker_ended, reason),
+        WIRE_U64_MEMBER(broker_ended, sent_bytes),
         WIRE_END,
 };
 

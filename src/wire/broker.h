@@ -12,7 +12,7 @@
 
 #include "wire/wire.h"
 
-#define BROKER_PROTOCOL 8
+#define BROKER_PROTOCOL 9
 
 enum broker_type {
 	BROKER_NONE = 100,
@@ -90,7 +90,8 @@ struct broker_failed {
 struct broker_ended {
 	uint64_t request; /* 0 */
 	const char *sandbox;
-	uint32_t reason; /* enum sandbox_reason */
+	uint32_t reason;     /* enum sandbox_reason */
+	uint64_t sent_bytes; /* since its start, as its link counted; UINT64_MAX: not known */
 };
 
 extern const struct wire_member broker_hello_shape[], broker_welcome_shape[], broker_id_shape[],

@@ -126,6 +126,24 @@ def test_what_ends_before_a_round_counts(seldom):
         assert number <= used(api) < number * 1.2 + 0.1
 
 
+def test_what_ends_by_itself_counts(seldom):
+    """Its process 1 is killed, and nobody has asked its counter before."""
+    admin, api = new_project(seldom)
+    limit(admin, "project", api.project, egress_mb_per_day=1000)
+    total = 0
+    box = api.create(internet=True, persistent=True)["id"]
+    for mb in (2, 1, 3):
+        marker = f"sleep 4{time.monotonic_ns()}"
+        send(api, box, mb)
+        total += mb
+        api.exec(box, marker, background=True)
+        os.kill(atoll.wait_for(lambda: atoll.first_process(marker), 15, "a process of the sandbox"), signal.SIGKILL)
+        atoll.wait_for(lambda: api.get(f"{PATH}/{box}")["state"] == "stopped", 20, lambda: api.get(f"{PATH}/{box}")["state"])
+        atoll.wait_for(lambda: total <= used(api) < total * 1.2 + 0.1, 10, lambda: (total, used(api)))
+        api.post(f"{PATH}/{box}/start")
+    api.remove(box)
+
+
 def test_a_stop_a_start_and_a_pause_count_once(seldom):
     admin, api = new_project(seldom)
     limit(admin, "project", api.project, egress_mb_per_day=1000)

@@ -141,6 +141,17 @@ int sandboxes_usage(struct sandboxes *b, const char *id, struct broker_usage *re
 	return 0;
 }
 
+uint64_t sandbox_sent_bytes(const struct sandbox *sandbox)
+{
+	struct error ignored = {0};
+	uint64_t in, out;
+
+	if (!sandbox->internet || sandbox->slot == SLOT_NONE ||
+	    network_counters(sandbox->slot, &in, &out, &ignored) < 0)
+		return UINT64_MAX;
+	return out;
+}
+
 struct disk_amount disk_limit(uint64_t bytes, uint64_t inodes_per_gib)
 {
 	uint64_t gib = (bytes + (UINT64_C(1) << 30) - 1) >> 30;

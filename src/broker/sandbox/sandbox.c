@@ -109,7 +109,7 @@ void sandbox_remove_group(struct sandbox *sandbox)
 }
 
 /* Called when nothing inside runs any more: process 1 is reaped after all others. */
-static void finish_end(struct sandbox *sandbox, uint32_t reason)
+static void finish_end(struct sandbox *sandbox, uint32_t reason, uint64_t sent_bytes)
 {
 	struct sandboxes *b = sandbox->sandboxes;
 	struct error ignored = {0};
@@ -125,7 +125,7 @@ static void finish_end(struct sandbox *sandbox, uint32_t reason)
 	(void)!host_trash(b->host, FOLDER_RUN_SANDBOXES, sandbox->id, &ignored);
 	fault_point("broker", "destroy-run");
 	if (reason != SANDBOX_REASON_NONE)
-		b->on_ended(b->context, sandbox->id, reason);
+		b->on_ended(b->context, sandbox->id, reason, sent_bytes);
 	sandbox_end_egress(sandbox);
 	send_replies(sandbox);
 	sandbox_hand_to_cleaner(sandbox);
@@ -225,6 +225,7 @@ static void on_process_end(struct fd_watch *watch)
 	struct sandbox *sandbox = CONTAINER_OF(watch, struct sandbox, process);
 	siginfo_t info;
 	uint32_t reason = SANDBOX_REASON_NONE;
+	uint64_t sent_bytes = sandbox_sent_bytes(sandbox);
 
 	/* An adopted process is not our child; another process reaps it. */
 	sandbox_reap(sandbox, &info);
@@ -245,7 +246,7 @@ static void on_process_end(struct fd_watch *watch)
 		log_info("sandbox ended", TEXT("sandbox", sandbox->id),
 		         TEXT("reason", sandbox_reason_name((enum sandbox_reason)reason)));
 	}
-	finish_end(sandbox, reason);
+	finish_end(sandbox, reason, sent_bytes);
 }
 
 void sandbox_step(struct sandbox *sandbox, const char *name)

@@ -142,3 +142,7 @@ void sandbox_add_reply(struct sandbox *sandbox, const struct pending_reply *repl
 void sandbox_step(struct sandbox *sandbox, const char *name);
 /* mounts.c: the layers below the sandbox's own files; NULL: only its template. */
 const struct layer_stack *sandbox_stack_of(const struct sandbox *sandbox);
+
+/* limit.c: what it has sent since its start; UINT64_MAX: not known. Its link goes with its network
+ * namespace, some time after its last process. */
+uint64_t sandbox_sent_bytes(const struct sandbox *sandbox);

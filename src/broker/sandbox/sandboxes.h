@@ -31,7 +31,7 @@ struct sandboxes {
 	void (*on_done)(void *context, const struct pending_reply *reply);
 	void (*on_failed)(void *context, const struct pending_reply *reply,
 	                  const struct error *err);
-	void (*on_ended)(void *context, const char *id, uint32_t reason);
+	void (*on_ended)(void *context, const char *id, uint32_t reason, uint64_t sent_bytes);
 	/* Something must be cleaned up. The callee gets the descriptors. */
 	void (*on_slot_free)(void *context, const struct cleanup_item *item);
 	/* The processes are dead: other work on this sandbox must end now. */

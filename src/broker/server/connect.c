@@ -30,9 +30,9 @@ static void on_failed(void *context, const struct pending_reply *reply, const st
 	server_send_failure(context, reply, err);
 }
 
-static void on_ended(void *context, const char *id, uint32_t reason)
+static void on_ended(void *context, const char *id, uint32_t reason, uint64_t sent_bytes)
 {
-	struct broker_ended ended = {.sandbox = id, .reason = reason};
+	struct broker_ended ended = {.sandbox = id, .reason = reason, .sent_bytes = sent_bytes};
 
 	server_send_all(context, BROKER_ENDED, broker_ended_shape, &ended);
 }

@@ -105,7 +105,8 @@ static bool is_watched(const struct sandbox *sandbox)
 
 static void send_full(struct broker *b, struct disk_count *count)
 {
-	struct broker_ended full = {.sandbox = count->id, .reason = SANDBOX_REASON_DISK};
+	struct broker_ended full = {
+	        .sandbox = count->id, .reason = SANDBOX_REASON_DISK, .sent_bytes = UINT64_MAX};
 
 	count->told_ms = clock_monotonic_ms();
 	server_send_all(b, BROKER_ENDED, broker_ended_shape, &full);

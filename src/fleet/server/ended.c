@@ -11,6 +11,7 @@
 #include "fleet/lifecycle/reconcile.h"
 #include "fleet/sandbox/egress.h"
 #include "fleet/server/fleet.h"
+#include "fleet/usage/meters.h"
 #include "fleet/volume/browsers.h"
 
 static struct ended_sandbox *take_ended(struct fleet *f)
@@ -47,11 +48,14 @@ static int reconcile_end(struct fleet *f, const struct ended_sandbox *ended, str
 		return err->code == ERROR_NOT_FOUND ? 0 : -1;
 	if (op.record.actual != SANDBOX_STARTED && op.record.actual != SANDBOX_PAUSED)
 		return 0;
-	if (ended->reason == SANDBOX_REASON_DISK)
+	if (ended->end.reason == SANDBOX_REASON_DISK)
 		return pause_full(&op, err);
 	if (observed_state_find(&op, &observed, err) < 0)
 		return -1;
-	return lifecycle_reconcile(&op, observed, ended->reason, err);
+	/* The counter is that of the start that the row has: nothing has started it since. */
+	if (observed == OBSERVED_FILES || observed == OBSERVED_NONE)
+		meters_write_last_sent(f, ended->id, ended->end.sent_bytes);
+	return lifecycle_reconcile(&op, observed, ended->end.reason, err);
 }
 
 void ended_reconcile(struct fleet *f)
@@ -88,12 +92,12 @@ void fleet_on_reconnected(struct fleet *fleet)
 	queue_reports(fleet);
 }
 
-void fleet_on_ended(struct fleet *fleet, const char *id, enum sandbox_reason reason)
+void fleet_on_ended(struct fleet *fleet, const char *id, const struct provider_end *end)
 {
 	struct ended_sandbox *ended = memory_new(sizeof(*ended));
 
 	browsers_on_ended(fleet, id);
-	*ended = (struct ended_sandbox){.reason = reason};
+	*ended = (struct ended_sandbox){.end = *end};
 	memcpy(ended->id, id, strnlen(id, ID_SIZE));
 	pthread_mutex_lock(&fleet->ended_mutex);
 	ended->next = fleet->ended;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/id.h"
-#include "sandbox/sandbox.h"
+#include "provider/end.h"
 
 struct fleet;
 
@@ -11,7 +11,7 @@ struct fleet;
 struct ended_sandbox {
 	struct ended_sandbox *next;
 	char id[ID_SIZE + 1];
-	enum sandbox_reason reason;
+	struct provider_end end;
 };
 /* Reconciles the sandboxes whose end the provider has reported. Any worker. */
 void ended_reconcile(struct fleet *f);

@@ -18,6 +18,7 @@ struct blob_store;
 struct config;
 struct config_provider;
 struct fleet;
+struct provider_end;
 struct provider;
 struct provider_set;
 struct store;
@@ -61,7 +62,7 @@ void fleet_end(struct fleet *fleet);
 /* Before the provider closes: ends builds, lanes and browsers of this process. */
 void fleet_leave(struct fleet *fleet);
 /* The provider's callbacks on_ended and on_again. Any thread. */
-void fleet_on_ended(struct fleet *fleet, const char *id, enum sandbox_reason reason);
+void fleet_on_ended(struct fleet *fleet, const char *id, const struct provider_end *end);
 void fleet_on_reconnected(struct fleet *fleet);
 
 struct fleet_counts {

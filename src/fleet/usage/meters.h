@@ -33,6 +33,9 @@ MUST_CHECK int meters_purge(struct fleet *f, int64_t now, struct error *err);
  * limits sent bytes. Bytes that cannot be read are lost, with a warning. Waits for no round and for
  * no other sandbox. */
 void meters_write_sent(struct fleet *f, const char *id);
+/* The same for one that has ended by itself, whose link is gone: the bytes since its start, as its
+ * provider has told them; UINT64_MAX: not known. */
+void meters_write_last_sent(struct fleet *f, const char *id, uint64_t bytes);
 /* A sandbox that is kept on disk gets a new link when it is resumed, whose counter begins at 0:
  * forgets what the old counter showed. Call it before the resume. */
 MUST_CHECK int meters_restart_sent(struct fleet *f, const char *id, struct error *err);

@@ -479,7 +479,8 @@ int meters_write_files(struct fleet *f, const char *id, struct error *err)
 }
 
 /* Returns 1 when a round has written the row since it was read. */
-static int write_sent_once(struct fleet *f, const char *id, struct error *err)
+static int write_sent_once(struct fleet *f, const char *id, const struct provider_stats *known,
+                           struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct provider_stats stats;
@@ -490,7 +491,9 @@ static int write_sent_once(struct fleet *f, const char *id, struct error *err)
 	/* The row first: what a round counts meanwhile is not counted again. */
 	if (store_meter_find(f->store, &arena, id, &r, err) < 0)
 		return -1;
-	if (!take_sample(f, id, &stats))
+	if (known)
+		stats = *known;
+	else if (!take_sample(f, id, &stats))
 		return 0;
 	part = part_of(&r);
 	add_sent(&part, &stats, clock_unix_ms());
@@ -499,7 +502,7 @@ static int write_sent_once(struct fleet *f, const char *id, struct error *err)
 	return is_written ? 0 : 1;
 }
 
-void meters_write_sent(struct fleet *f, const char *id)
+static void write_sent(struct fleet *f, const char *id, const struct provider_stats *known)
 {
 	struct error err = {0};
 	int result = 1;
@@ -507,10 +510,21 @@ void meters_write_sent(struct fleet *f, const char *id)
 	if (!atomic_load(&f->meters->egress_is_limited))
 		return;
 	for (unsigned i = 0; i < SENT_TRIES && result > 0; i++)
-		result = write_sent_once(f, id, &err);
+		result = write_sent_once(f, id, known, &err);
 	if (result < 0)
 		log_warning("the last bytes of a sandbox do not count", TEXT("sandbox", id),
 		            FAILURE(&err));
+}
+
+void meters_write_sent(struct fleet *f, const char *id)
+{
+	write_sent(f, id, NULL);
+}
+
+void meters_write_last_sent(struct fleet *f, const char *id, uint64_t bytes)
+{
+	if (bytes != UINT64_MAX)
+		write_sent(f, id, &(struct provider_stats){.network_out_bytes = bytes});
 }
 
 int meters_restart_sent(struct fleet *f, const char *id, struct error *err)

@@ -10,6 +10,7 @@
 #include "provider/agent_health.h"
 #include "provider/agent_links.h"
 #include "provider/agent_reverse.h"
+#include "provider/end.h"
 
 #define LOOK_FIRST_MS 5 /* the daemon notices the end of a container a moment after us */
 #define LOOK_MAX_MS 5000
@@ -72,7 +73,7 @@ static void report_end(struct provider *p, const char *id, enum sandbox_reason r
 		return; /* a destroy or stop came meanwhile */
 	docker_unset_running(p, id);
 	if (options->on_ended)
-		options->on_ended(options->context, id, reason);
+		options->on_ended(options->context, id, &(struct provider_end){reason, UINT64_MAX});
 }
 
 /* True when there is nothing more to find out. */

@@ -160,7 +160,7 @@ static int take_ended(struct broker_client *c, struct span payload, struct error
 
 	if (wire_decode(&a, payload, broker_ended_shape, &ended, sizeof(ended), err) < 0)
 		return -1;
-	c->options.on_ended(c->options.context, ended.sandbox, ended.reason);
+	c->options.on_ended(c->options.context, &ended);
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 
+struct broker_ended;
 struct broker_disk;
 struct broker_welcome;
 struct map;
@@ -23,7 +24,7 @@ struct broker_client;
 /* The callbacks run on the client's thread and must not call back into the client. */
 struct broker_client_options {
 	const char *socket_path;
-	void (*on_ended)(void *context, const char *id, uint32_t reason);
+	void (*on_ended)(void *context, const struct broker_ended *ended);
 	/* After a reconnect: keys are the ids of all sandboxes that run. */
 	void (*on_running)(void *context, const struct map *running);
 	void (*on_tick)(void *context); /* every few seconds */

@@ -16,6 +16,7 @@
 #include "provider/agent_links.h"
 #include "provider/compute.h"
 #include "provider/disk.h"
+#include "provider/end.h"
 #include "provider/entries.h"
 #include "provider/host_failure.h"
 #include "provider/native/broker_client.h"
@@ -61,17 +62,18 @@ static bool unset_running(struct provider *p, const char *id)
 	return was_running;
 }
 
-static void on_ended(void *context, const char *id, uint32_t reason)
+static void on_ended(void *context, const struct broker_ended *ended)
 {
 	struct provider *p = context;
+	const struct provider_end end = {.reason = ended->reason < SANDBOX_REASON_COUNT
+	                                                   ? (enum sandbox_reason)ended->reason
+	                                                   : SANDBOX_REASON_ERROR,
+	                                 .sent_bytes = ended->sent_bytes};
 
-	if (reason != SANDBOX_REASON_DISK)
-		unset_running(p, id);
-	if (as_broker(p)->options.on_ended && id_is_valid(id))
-		as_broker(p)->options.on_ended(as_broker(p)->options.context, id,
-		                               reason < SANDBOX_REASON_COUNT
-		                                       ? (enum sandbox_reason)reason
-		                                       : SANDBOX_REASON_ERROR);
+	if (ended->reason != SANDBOX_REASON_DISK)
+		unset_running(p, ended->sandbox);
+	if (as_broker(p)->options.on_ended && id_is_valid(ended->sandbox))
+		as_broker(p)->options.on_ended(as_broker(p)->options.context, ended->sandbox, &end);
 }
 
 static void on_disk(UNUSED void *context, const struct broker_disk *disk)
@@ -108,7 +110,9 @@ static void on_running(void *context, const struct map *running)
 	char id[ID_SIZE + 1];
 
 	while (find_lost(p, running, id))
-		on_ended(p, id, SANDBOX_REASON_EXIT);
+		on_ended(p, &(struct broker_ended){.sandbox = id,
+		                                   .reason = SANDBOX_REASON_EXIT,
+		                                   .sent_bytes = UINT64_MAX});
 	if (as_broker(p)->options.on_again)
 		as_broker(p)->options.on_again(as_broker(p)->options.context);
 }

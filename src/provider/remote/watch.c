@@ -8,6 +8,7 @@
 #include "provider/agent_health.h"
 #include "provider/agent_links.h"
 #include "provider/claims.h"
+#include "provider/end.h"
 #include "provider/remote/parts.h"
 
 #define LOOK_MS 10000 /* between two rounds, each of which may list the account */
@@ -37,7 +38,8 @@ static void report_gone(struct remote *r, const char *id)
 	agent_links_drop(r->links, id);
 	agent_health_forget(id);
 	if (r->options.on_ended)
-		r->options.on_ended(r->options.context, id, SANDBOX_REASON_EXIT);
+		r->options.on_ended(r->options.context, id,
+		                    &(struct provider_end){SANDBOX_REASON_EXIT, UINT64_MAX});
 }
 
 /* Its files are kept. */
@@ -51,7 +53,8 @@ static void report_ended(struct remote *r, const struct remote_sandbox *s)
 	agent_links_drop(r->links, s->id);
 	agent_health_forget(s->id);
 	if (r->options.on_ended)
-		r->options.on_ended(r->options.context, s->id, reason);
+		r->options.on_ended(r->options.context, s->id,
+		                    &(struct provider_end){reason, UINT64_MAX});
 }
 
 /* Owner and epoch of a later start are in a file, and whether it is only paused. */

@@ -3,6 +3,7 @@
 #include "fleet/core/sandboxes.h"
 #include "json/json.h"
 #include "leases.h"
+#include "provider/end.h"
 #include "provider/entries.h"
 #include "provider/snapshots.h"
 #include "fleet/lease/lease.h"
@@ -159,7 +160,8 @@ static void a_deleted_or_failed_sandbox_is_replaced_under_a_new_epoch(void **sta
 	assert_string_not_equal(second.sandbox.id, first.sandbox.id);
 	assert_int_equal(second.lease.epoch, 2);
 	fake_set(&h->fake, second.sandbox.id, NULL);
-	fleet_on_ended(h->fleet, second.sandbox.id, SANDBOX_REASON_OOM);
+	fleet_on_ended(h->fleet, second.sandbox.id,
+	               &(struct provider_end){SANDBOX_REASON_OOM, UINT64_MAX});
 	fleet_tick(h->fleet);
 	third = acquire(h);
 	assert_string_not_equal(third.sandbox.id, second.sandbox.id);

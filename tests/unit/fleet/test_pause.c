@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "harness.h"
+#include "provider/end.h"
 #include "provider/provider.h"
 #include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/hold.h"
@@ -528,7 +529,7 @@ static void the_end_of_a_paused_one_is_noticed(void **state)
 	struct sandbox_record made = create(h), r = pause_it(h, &made);
 
 	fake_set(&h->fake, r.id, fake_files);
-	fleet_on_ended(h->fleet, r.id, SANDBOX_REASON_EXIT);
+	fleet_on_ended(h->fleet, r.id, &(struct provider_end){SANDBOX_REASON_EXIT, UINT64_MAX});
 	harness_drain(h);
 	r = find(h, r.id);
 	assert_int_equal(r.actual, SANDBOX_STOPPED);

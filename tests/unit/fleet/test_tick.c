@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/id.h"
 #include "harness.h"
+#include "provider/end.h"
 #include "store/backups.h"
 #include "store/snapshots.h"
 #include "store/sandbox_record.h"
@@ -155,7 +156,7 @@ static void one_that_ends_by_itself_is_stopped_with_its_reason(void **state)
 	struct fleet_hold hold = {0};
 
 	fake_set(&h->fake, r.id, fake_files);
-	fleet_on_ended(h->fleet, r.id, SANDBOX_REASON_OOM);
+	fleet_on_ended(h->fleet, r.id, &(struct provider_end){SANDBOX_REASON_OOM, UINT64_MAX});
 	harness_drain(h);
 	r = find(h, r.id);
 	assert_int_equal(r.actual, SANDBOX_STOPPED);
@@ -173,7 +174,7 @@ static void one_that_ends_without_files_has_failed(void **state)
 	struct sandbox_record r = create(h);
 
 	fake_set(&h->fake, r.id, NULL);
-	fleet_on_ended(h->fleet, r.id, SANDBOX_REASON_EXIT);
+	fleet_on_ended(h->fleet, r.id, &(struct provider_end){SANDBOX_REASON_EXIT, UINT64_MAX});
 	harness_drain(h);
 	r = find(h, r.id);
 	assert_int_equal(r.actual, SANDBOX_FAILED);
@@ -189,9 +190,12 @@ static void news_of_an_end_that_came_late_or_of_nobody_changes_nothing(void **st
 
 	assert_done(fleet_stop(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, stopped.id},
 	                       &stopped, &err));
-	fleet_on_ended(h->fleet, started.id, SANDBOX_REASON_EXIT);
-	fleet_on_ended(h->fleet, stopped.id, SANDBOX_REASON_EXIT);
-	fleet_on_ended(h->fleet, unknown.text, SANDBOX_REASON_EXIT);
+	fleet_on_ended(h->fleet, started.id,
+	               &(struct provider_end){SANDBOX_REASON_EXIT, UINT64_MAX});
+	fleet_on_ended(h->fleet, stopped.id,
+	               &(struct provider_end){SANDBOX_REASON_EXIT, UINT64_MAX});
+	fleet_on_ended(h->fleet, unknown.text,
+	               &(struct provider_end){SANDBOX_REASON_EXIT, UINT64_MAX});
 	harness_drain(h);
 	assert_int_equal(find(h, started.id).actual, SANDBOX_STARTED);
 	assert_int_equal(find(h, stopped.id).reason, SANDBOX_REASON_USER);
@@ -210,7 +214,7 @@ static void an_end_that_no_worker_has_time_for_is_left_to_the_tick(void **state)
 		;
 	assert_int_equal(err.code, ERROR_LIMIT);
 	fake_set(&h->fake, r.id, fake_files);
-	fleet_on_ended(h->fleet, r.id, SANDBOX_REASON_EXIT);
+	fleet_on_ended(h->fleet, r.id, &(struct provider_end){SANDBOX_REASON_EXIT, UINT64_MAX});
 	fleet_tick(h->fleet);
 	assert_int_equal(find(h, r.id).actual, SANDBOX_STOPPED);
 	fake_gate(&h->fake, false);

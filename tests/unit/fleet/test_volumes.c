@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fleet/core/sandboxes.h"
 #include "harness.h"
+#include "provider/end.h"
 #include "provider/entries.h"
 #include "provider/volume.h"
 #include "worker/worker.h"
@@ -598,7 +599,7 @@ static void one_that_browses_and_ends_is_made_anew(void **state)
 	assert_done(browse(h, "data", false, &one, &err));
 	fleet_unhold(&one);
 	fake_set(&h->fake, one.id, NULL);
-	fleet_on_ended(h->fleet, one.id, SANDBOX_REASON_OOM);
+	fleet_on_ended(h->fleet, one.id, &(struct provider_end){SANDBOX_REASON_OOM, UINT64_MAX});
 	assert_done(browse(h, "data", false, &two, &err));
 	assert_string_not_equal(one.id, two.id);
 	fleet_unhold(&two);

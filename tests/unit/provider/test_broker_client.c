@@ -21,13 +21,13 @@ struct told {
 };
 static struct told told = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, "", 0, -1};
 
-static void on_ended(void *context, const char *id, uint32_t reason)
+static void on_ended(void *context, const struct broker_ended *ended)
 {
 	struct told *t = context;
 
 	pthread_mutex_lock(&t->mutex);
-	snprintf(t->ended, sizeof(t->ended), "%s", id);
-	t->reason = reason;
+	snprintf(t->ended, sizeof(t->ended), "%s", ended->sandbox);
+	t->reason = ended->reason;
 	pthread_cond_signal(&t->changed);
 	pthread_mutex_unlock(&t->mutex);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "provider/end.h"
 #include "unit.h"
 
 #include "provider/provider.h"
@@ -16,11 +17,11 @@
 static char ended_id[ID_SIZE + 1];
 static atomic_int ended_reason;
 
-static void on_ended(void *context, const char *id, enum sandbox_reason reason)
+static void on_ended(void *context, const char *id, const struct provider_end *end)
 {
 	(void)context;
 	snprintf(ended_id, sizeof(ended_id), "%s", id);
-	ended_reason = (int)reason;
+	ended_reason = (int)end->reason;
 }
 
 static struct provider *open_provider(const char *name, struct fake_broker *b)
