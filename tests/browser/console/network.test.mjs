@@ -85,6 +85,42 @@ journey("a used-up quota takes the network: the open page says so by itself, and
   }
 });
 
+journey("an admin sets quotas of the project, the organisation and a key, and takes them away", async ({ page, open }) => {
+  const limitsOf = async (path) => Object.fromEntries((await api("GET", `/v1/quotas/${path}`)).items.map((q) => [q.name, q.limit]));
+  const key = await api("POST", "/api/sandbox/keys", { name: "limited", scopes: ["sandbox:read"] });
+  await open("usage");
+  await loaded(page);
+  const card = page.getByRole("region", { name: "Quotas" });
+  await page.getByRole("button", { name: "Set quotas" }).click();
+  const dialog = page.getByRole("dialog", { name: "Set quotas" });
+  await dialog.getByRole("spinbutton", { name: "Running sandboxes" }).fill("-1");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.getByText("Give 0 or more.").waitFor();
+  await dialog.getByRole("spinbutton", { name: "Running sandboxes" }).fill("77");
+  await dialog.getByRole("spinbutton", { name: "Sent per day" }).fill("5000");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await page.getByText("The quotas hold from now on").first().waitFor();
+  const project = `project/${await projectId()}`;
+  const set = await limitsOf(project);
+  assert.deepEqual([set.sandboxes_running, set.egress_mb_per_day, set.cpu], [77, 5000, 0]);
+  await checkAxe(page, "set quotas");
+  for (const [scope, path] of [["Organisation", "organization/default"], ["Key", `key/${key.id}`]]) {
+    await dialog.getByRole("radio", { name: scope }).check({ force: true });
+    if (scope === "Key") await dialog.getByRole("combobox", { name: "Key" }).selectOption({ value: key.id });
+    await dialog.getByRole("spinbutton", { name: "CPUs" }).fill("50");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await eventually(async () => (await limitsOf(path)).cpu === 50, `the quota of ${path}`);
+    await api("PATCH", `/v1/quotas/${path}`, { cpu: 0 });
+  }
+  await dialog.getByRole("radio", { name: "Project" }).check({ force: true });
+  await dialog.getByRole("spinbutton", { name: "Running sandboxes" }).fill("0");
+  await dialog.getByRole("spinbutton", { name: "Sent per day" }).fill("0");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await eventually(async () => Object.values(await limitsOf(project)).every((limit) => limit === 0), "no quota");
+  await dialog.getByRole("button", { name: "Close" }).last().click();
+  await api("DELETE", `/api/sandbox/keys/${key.id}`);
+});
+
 journey("the source address of the project is set, refused at its field, and taken away", async ({ page, open }) => {
   const project = `/v1/projects/${await projectId()}`;
   await open("settings");

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // quotas.tsx: the limits that hold for the caller, and what is used of each.
+import { useState } from "preact/hooks";
 import { call } from "../../api/call";
 import { getV1Quotas, type Quota } from "../../api/generated";
+import { Button } from "../../parts/button";
 import { Meter } from "../../parts/chip";
 import { Card } from "../../parts/layout";
 import { Empty, Loaded } from "../../parts/notice";
 import { PlainTable } from "../../parts/plain_table";
 import { Safe, Time } from "../../parts/text";
 import { useResource } from "../../store/resource";
-import { missingScope, projectId } from "../../store/session";
+import { hasScope, missingScope, projectId } from "../../store/session";
 import { usage as t } from "../../text/en";
+import { SetQuotas } from "./set_quotas";
 
 const digits = (value: number): string => value.toLocaleString("en", { maximumFractionDigits: 2 });
 
@@ -22,9 +25,10 @@ function Use({ of }: { of: Quota }) {
 export function Quotas() {
   const lacks = missingScope(getV1Quotas);
   const resource = useResource(`quotas-${projectId.value}`, (signal) => call(getV1Quotas, { signal }), { onFocus: true, kinds: ["sandbox.*"] });
+  const [isOpen, setOpen] = useState(false);
   if (lacks) return null;
   return (
-    <Card title={t.quotas}>
+    <Card title={t.quotas} actions={hasScope("admin") && <Button onClick={() => setOpen(true)}>{t.setQuotas}</Button>}>
       <Loaded of={resource} lines={3}>
         {(read) => {
           const limited = read.items.filter((q) => q.limit > 0);
@@ -52,6 +56,7 @@ export function Quotas() {
           );
         }}
       </Loaded>
+      {isOpen && <SetQuotas organization={resource.data.value?.items.find((q) => q.scope === "organization")?.subject} onClose={() => setOpen(false)} onDone={resource.reload} />}
     </Card>
   );
 }
