@@ -169,6 +169,8 @@ export const audit = {
   older: "Older",
   newestRows: "Newest",
   beforeRow: (n: number) => `Rows before ${n.toLocaleString("en")}`,
+  noRow: "No row yet",
+  noRowText: "Each write has a row: a create, a command, a changed setting.",
   none: "No row matches",
   noneText: "Each write has a row. Remove a filter, or choose a longer time.",
   export: "Export as JSONL",

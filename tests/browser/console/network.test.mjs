@@ -117,7 +117,7 @@ journey("an admin sets quotas of the project, the organisation and a key, and ta
   await dialog.getByRole("spinbutton", { name: "Sent per day" }).fill("0");
   await dialog.getByRole("button", { name: "Save" }).click();
   await eventually(async () => Object.values(await limitsOf(project)).every((limit) => limit === 0), "no quota");
-  await dialog.getByRole("button", { name: "Close" }).last().click();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
   await api("DELETE", `/api/sandbox/keys/${key.id}`);
 });
 

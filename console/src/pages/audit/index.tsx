@@ -66,7 +66,7 @@ function Audit() {
         <Loaded of={resource} lines={8}>
           {(list) => (
             <>
-              <Rows items={list.items} />
+              <Rows items={list.items} isFiltered={Object.keys(filter).length > 0 || before > 0} />
               <Pages next={list.next} before={before} onReload={resource.reload} />
             </>
           )}
@@ -94,7 +94,7 @@ function Filters() {
   );
 }
 
-function Rows({ items }: { items: AuditRow[] }) {
+function Rows({ items, isFiltered }: { items: AuditRow[]; isFiltered: boolean }) {
   const opened = items.find((r) => String(r.sequence) === queryOf("row"));
   const open = (r: AuditRow): void => setQuery({ row: String(r.sequence) }, false);
   return (
@@ -109,7 +109,7 @@ function Rows({ items }: { items: AuditRow[] }) {
         onOpen={open}
         actionsOf={(r) => <Button isSmall kind="quiet" icon="right" label={t.open} onClick={() => open(r)} />}
         actionsWidth={44}
-        empty={{ icon: "archive", title: t.none, text: t.noneText }}
+        empty={isFiltered ? { icon: "search", title: t.none, text: t.noneText } : { icon: "archive", title: t.noRow, text: t.noRowText }}
       />
       {opened && <RowSheet of={opened} onClose={() => setQuery({ row: undefined }, false)} />}
     </>
