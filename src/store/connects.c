@@ -75,20 +75,30 @@ struct connect_change {
 	const struct credential_record *credential; /* NULL: none */
 };
 
+static int fail_changed(const char *name, struct error *err)
+{
+	return FAIL(err, ERROR_CONFLICT, "credential '%.64s' was changed or deleted meanwhile",
+	            name);
+}
+
 static int write_credential(struct store_connection *c, const struct credential_record *r,
                             struct error *err)
 {
-	struct credential_record ignored;
+	const struct credential_ref ref = {r->project_id, r->owner_id, r->name};
+	struct credential_record was, ignored;
 	AUTO(arena_done) struct arena arena = {0};
 
 	if (r->revision == 0)
 		return credential_run_insertion(c, r, err) < 0
 		               ? -1
 		               : credential_tell(c, EVENT_CREDENTIAL_CREATED, r, err);
-	/* No event: a renewal comes each hour, and a new login is known by its connect. */
-	return ROW_OR(query_find(c, QUERY_CREDENTIAL_UPDATE, r, INTO(&arena, &ignored), err),
-	              FAIL(err, ERROR_CONFLICT,
-	                   "credential '%.64s' was changed or deleted meanwhile", r->name));
+	if (ROW_OR(query_find(c, QUERY_CREDENTIAL_FIND, &ref, INTO(&arena, &was), err),
+	           fail_changed(r->name, err)) < 0 ||
+	    ROW_OR(query_find(c, QUERY_CREDENTIAL_UPDATE, r, INTO(&arena, &ignored), err),
+	           fail_changed(r->name, err)) < 0)
+		return -1;
+	/* A renewal comes each hour and keeps the version: it is no event. A new login is one. */
+	return was.version == r->version ? 0 : credential_tell(c, EVENT_CREDENTIAL_UPDATED, r, err);
 }
 
 static int run_change(struct store_connection *c, void *context, struct error *err)

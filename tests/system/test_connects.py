@@ -116,6 +116,11 @@ def test_a_login_again_replaces_the_values(place):
     with refused("not_found"):
         place.api().get(f"/v1/connects/{first['id']}")
     assert state_of(place, second)["state"] == "done"
+    assert kinds_about(place, "again") == ["credential.created", "credential.updated"]
+
+
+def kinds_about(place, name):
+    return [e["kind"] for e in place.api().get("/v1/events?last=1000&kind=credential.*")["items"] if e["text"] == name and e["kind"] != "credential.used"]
 
 
 def test_a_refusal_and_a_foreign_answer_fail(place):
@@ -165,6 +170,7 @@ def test_tokens_are_renewed_before_their_end(place):
     now = atoll.wait_for(renewed, 60, "other tokens")
     # A renewal is no other version: consents stay.
     assert now["version"] == first["version"] and state_of(place, made)["state"] == "done"
+    assert kinds_about(place, "renewed") == ["credential.created"]
     assert all(call["status"] == 200 for call in place.oauth.calls("refresh_token"))
 
 
