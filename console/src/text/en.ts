@@ -369,7 +369,7 @@ export const credentials = {
   rotate: "Give new values",
   rotateTitle: (name: string) => `New values for ${name}`,
   rotateText: "The new values hold within a second. Consents to the old values end.",
-  rotateOauth: "The server renews the tokens of a login. Begin a new login with the same name to replace them.",
+  rotateOauth: "The server renews the tokens of a login. “Log in again” of the tab Connects replaces them.",
   rotated: (name: string) => `${name} has new values`,
   change: "Change",
   changeTitle: (name: string) => `Change ${name}`,
@@ -382,6 +382,9 @@ export const credentials = {
 
   connect: "Log in at a service",
   begin: "Begin",
+  again: "Log in again",
+  againTitle: (name: string) => `Log in again for ${name}`,
+  againText: "When the login is done, its tokens replace those that are stored. Until then nothing changes.",
   noConnects: "No login yet",
   noConnectsText: "A login at an OAuth service makes a credential. The server renews its tokens.",
   issuer: "Issuer",

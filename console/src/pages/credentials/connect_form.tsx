@@ -2,7 +2,7 @@
 // connect_form.tsx: begins a login at a service, by a preset or at any service that publishes its metadata.
 import { useState } from "preact/hooks";
 import { call } from "../../api/call";
-import { getV1CredentialPresets, getV1Credentials, postV1Connects, type Connect, type ConnectCreate, type CredentialPreset } from "../../api/generated";
+import { getV1CredentialPresets, getV1Credentials, postV1Connects, type Connect, type ConnectCreate, type Credential, type CredentialPreset } from "../../api/generated";
 import { connectCreateSchema } from "../../api/schemas";
 import { ActionError } from "../../objects/action_error";
 import { DialogFoot } from "../../objects/dialog_foot";
@@ -22,34 +22,40 @@ type Method = Connect["method"];
 interface Choices {
   presets: CredentialPreset[];
   clients: string[];
+  stored: Credential[];
 }
 
 async function readChoices(signal: AbortSignal): Promise<Choices> {
   const [presets, stored] = await Promise.all([call(getV1CredentialPresets, { signal }), call(getV1Credentials, { signal })]);
-  return { presets: presets.items.filter((p) => p.oauth), clients: stored.items.filter((c) => c.kind === "client").map((c) => c.name) };
+  return { presets: presets.items.filter((p) => p.oauth), clients: stored.items.filter((c) => c.kind === "client").map((c) => c.name), stored: stored.items };
 }
 
 interface Props {
+  /** A login that the new one replaces. */
+  again?: Connect | null;
   onClose: () => void;
   onDone: (begun: Connect) => void;
   /** To the form that stores an application, without which no login begins. */
   onStore: () => void;
 }
 
-export function BeginConnect({ onClose, onDone, onStore }: Props) {
+export function BeginConnect({ again = null, onClose, onDone, onStore }: Props) {
   const choices = useResource(`connect-choices-${projectId.value}`, readChoices);
-  const [preset, setPreset] = useState<string | null>(null);
+  const [preset, setPreset] = useState<string | null>(again && (again.preset ?? ""));
   const [issuer, setIssuer] = useState("");
   const [client, setClient] = useState("");
-  const [method, setMethod] = useState<Method>("code");
-  const [name, setName] = useState("");
-  const [hosts, setHosts] = useState("");
-  const [scopes, setScopes] = useState("");
-  const [consent, setConsent] = useState("conversation");
-  const [owner, setOwner] = useState<string>(usualOwner());
+  const [method, setMethod] = useState<Method>(again?.method ?? "code");
+  const [name, setName] = useState(again?.name ?? "");
+  const [typedHosts, setHosts] = useState<string | null>(null);
+  const [scopes, setScopes] = useState(again?.scopes ?? "");
+  const [chosenConsent, setConsent] = useState<string | null>(null);
+  const [owner, setOwner] = useState<string>(again?.owner ?? usualOwner());
   const [isTried, setTried] = useState(false);
   const action = useAction();
   const known = choices.data.value;
+  const replaced = again && known?.stored.find((c) => c.name === again.name && c.owner === again.owner);
+  const hosts = typedHosts ?? replaced?.hosts.join("\n") ?? "";
+  const consent = chosenConsent ?? replaced?.consent ?? "conversation";
   const chosen = preset ?? known?.presets[0]?.name ?? "";
   const application = client || known?.clients[0] || "";
   const isFree = chosen === "";
@@ -65,11 +71,12 @@ export function BeginConnect({ onClose, onDone, onStore }: Props) {
   };
   const needsApplication = known !== undefined && known.clients.length === 0 ? t.clientNeeded : null;
   return (
-    <Dialog title={t.connect} onClose={onClose} onSubmit={() => void submit()} footer={<DialogFoot isBusy={action.isBusy} yes={t.begin} disabledBecause={needsApplication} onClose={onClose} />}>
+    <Dialog title={again ? t.againTitle(showHidden(again.name)) : t.connect} onClose={onClose} onSubmit={() => void submit()} footer={<DialogFoot isBusy={action.isBusy} yes={t.begin} disabledBecause={needsApplication} onClose={onClose} />}>
       <ActionError of={action} beside={["name", "hosts", "issuer"]} />
       <Loaded of={choices} lines={5}>
         {(read) => (
           <div class="stack">
+            {again && <p class="muted">{t.againText}</p>}
             <SelectField label={t.preset} value={chosen} onChange={setPreset} choices={[...read.presets.map((p) => ({ value: p.name, label: showHidden(p.about, 80) })), { value: "", label: t.otherService }]} />
             {isFree && <TextField label={t.issuer} help={t.issuerHelp} value={issuer} onChange={renews(action, setIssuer)} type="url" isRequired maxLength={connectCreateSchema.issuer.maxLength} error={isTried && !issuer ? words.required : memberError(action, "issuer")} />}
             {isFree && <HostsField value={hosts} onChange={renews(action, setHosts)} isTried={isTried} action={action} />}

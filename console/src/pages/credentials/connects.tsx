@@ -41,12 +41,13 @@ const COLUMNS: readonly Column<Connect>[] = [
 export function Connects() {
   const resource = useResource(`connects-${projectId.value}`, (signal) => call(getV1Connects, { signal }), { kinds: ["credential.*"], onFocus: true });
   const [isBeginning, setBeginning] = useState(false);
+  const [again, setAgain] = useState<Connect | null>(null);
   const [isStoring, setStoring] = useState(false);
   const [begun, setBegun] = useState<Connect | null>(null);
   const action = useAction();
   const lacks = missingScope(postV1Connects);
   const because = lacks && words.missingScope(lacks);
-  const begin = (): void => setBeginning(true);
+  const begin = (): void => (setAgain(null), setBeginning(true));
   useCommands([{ id: "credentials.connect", title: t.connect, keys: "c", section: t.title, icon: "plus", isOffered: () => lacks === null, run: begin }]);
   const disconnect = async (c: Connect, force?: boolean): Promise<void> => {
     let isAway = false;
@@ -73,6 +74,7 @@ export function Connects() {
   );
   const menuOf: TableProps<Connect>["menuOf"] = (c) => [
     { label: t.showLogin, icon: "info", run: () => setBegun(c) },
+    { label: t.again, icon: "reload", disabledBecause: because, run: () => (setAgain(c), setBeginning(true)) },
     { label: t.disconnect, icon: "trash", isDangerous: true, isApart: true, disabledBecause: because, run: () => void remove(c) },
   ];
   const close = (): void => {
@@ -99,7 +101,7 @@ export function Connects() {
         )}
       </Loaded>
       {isStoring && <CreateCredential first="client" onClose={() => setStoring(false)} onDone={() => (setStoring(false), setBeginning(true))} />}
-      {isBeginning && <BeginConnect onStore={() => (setBeginning(false), setStoring(true))} onClose={() => setBeginning(false)} onDone={(made) => (setBeginning(false), setBegun(made), resource.reload())} />}
+      {isBeginning && <BeginConnect again={again} onStore={() => (setBeginning(false), setStoring(true))} onClose={() => setBeginning(false)} onDone={(made) => (setBeginning(false), setBegun(made), resource.reload())} />}
       {begun && <Login key={begun.id} begun={begun} onClose={close} />}
     </>
   );
