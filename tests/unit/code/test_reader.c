@@ -188,6 +188,27 @@ TEST(a_message_that_is_too_long_is_left_out_and_the_next_one_is_told)
 	buf_done(&t.text);
 }
 
+static void expect_text(const struct code_event *event, const char *wanted, bool wanted_whole)
+{
+	bool is_whole = !wanted_whole;
+	struct span text = code_event_text(event, &is_whole);
+
+	assert_true(span_equals(text, span_of(wanted)));
+	assert_int_equal(is_whole, wanted_whole);
+}
+
+TEST(the_text_of_an_event_is_what_a_person_reads)
+{
+	const struct code_result value = {.text = "42", .html = "<b>42</b>"}, image = {.png = "x"};
+
+	expect_text(&(struct code_event){.kind = CODE_STDERR, .text = SPAN("a")}, "a", false);
+	expect_text(&(struct code_event){.kind = CODE_RESULT, .result = &value}, "42", true);
+	expect_text(&(struct code_event){.kind = CODE_RESULT, .result = &image}, "", true);
+	expect_text(&(struct code_event){CODE_ERROR, .value = "v", .traceback = "t"}, "t", true);
+	expect_text(&(struct code_event){CODE_ERROR, .value = "v", .traceback = ""}, "v", true);
+	expect_text(&(struct code_event){.kind = CODE_END, .status = 3}, "", false);
+}
+
 int main(void)
 {
 	return RUN(CASE(messages_and_output_are_told_in_order_however_the_bytes_come),
@@ -195,5 +216,6 @@ int main(void)
 	           CASE(what_is_no_mark_is_output), CASE(a_character_is_never_told_in_halves),
 	           CASE(it_is_over_when_both_streams_have_ended),
 	           CASE(a_message_that_is_not_understood_is_left_out_and_told),
-	           CASE(a_message_that_is_too_long_is_left_out_and_the_next_one_is_told));
+	           CASE(a_message_that_is_too_long_is_left_out_and_the_next_one_is_told),
+	           CASE(the_text_of_an_event_is_what_a_person_reads));
 }
