@@ -14,10 +14,12 @@
 #include "store/projects.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #define RULES "+1.1.1.1 -0.0.0.0/0"
 
-/* What the provider was told last. */
+/* What the provider was told last. A worker may tell it: see reconnect. */
+static pthread_mutex_t told_mutex = PTHREAD_MUTEX_INITIALIZER;
 static char told[256];
 static unsigned tellings;
 static bool fails;
@@ -27,9 +29,34 @@ static int filter(UNUSED struct provider *p, UNUSED const char *id, const char *
 {
 	if (fails)
 		return FAIL(err, ERROR_SYSTEM, "on purpose");
+	pthread_mutex_lock(&told_mutex);
 	(void)snprintf(told, sizeof(told), "%s", egress);
 	tellings++;
+	pthread_mutex_unlock(&told_mutex);
 	return 0;
+}
+
+static unsigned count_tellings(void)
+{
+	unsigned count;
+
+	pthread_mutex_lock(&told_mutex);
+	count = tellings;
+	pthread_mutex_unlock(&told_mutex);
+	return count;
+}
+
+/* The provider has forgotten its rules: a worker tells it those of the one sandbox. */
+static void reconnect(struct harness *h)
+{
+	int64_t until = deadline_after(30000);
+	unsigned before = count_tellings();
+
+	fleet_on_reconnected(h->fleet);
+	while (count_tellings() == before) {
+		assert_true(deadline_poll_ms(until) > 0);
+		(void)usleep(1000);
+	}
 }
 
 static int leave_by(struct project_record *r, const void *context, UNUSED struct error *err)
@@ -194,9 +221,7 @@ static void a_source_address_that_is_changed_elsewhere_is_told(void **state)
 	egress_find_sources(h->fleet);
 	egress_repeat_rules(h->fleet);
 	assert_int_equal(tellings, 1);
-	/* The provider has forgotten its rules. */
-	fleet_on_reconnected(h->fleet);
-	egress_repeat_rules(h->fleet);
+	reconnect(h);
 	assert_string_equal(told, "@192.0.2.77");
 	set_source(h, "");
 	assert_string_equal(told, "");
@@ -242,8 +267,7 @@ static void a_sandbox_that_cannot_leave_by_it_reaches_nothing(void **state)
 	assert_string_equal(told, "-0.0.0.0/0");
 	h->fake.own.abilities |= PROVIDER_CAN_LEAVE_BY;
 	h->config.network_proxy = "http://192.0.2.1:3128";
-	fleet_on_reconnected(h->fleet);
-	egress_repeat_rules(h->fleet);
+	reconnect(h);
 	assert_string_equal(told, "-0.0.0.0/0");
 }
 
