@@ -35,6 +35,7 @@ static const struct change_row {
         {QUERY_USER_INSERT, QUERY_COUNT, "user", "id"},
         {QUERY_USER_UPDATE, QUERY_USER_FIND, "user", "id"},
         {QUERY_USER_REMOVE, QUERY_USER_FIND, "user", "id"},
+        {QUERY_LOGIN_INSERT, QUERY_COUNT, "session", "id"},
         {QUERY_WEBHOOK_INSERT, QUERY_COUNT, "webhook", "id"},
         {QUERY_WEBHOOK_UPDATE, QUERY_WEBHOOK_FIND, "webhook", "id"},
         {QUERY_WEBHOOK_REMOVE, QUERY_WEBHOOK_FIND, "webhook", "id"},
@@ -60,6 +61,7 @@ static const struct change_row {
         {QUERY_CONNECT_INSERT, QUERY_COUNT, "connect", "id"},
         {QUERY_CONNECT_REMOVE, QUERY_CONNECT_FIND_BY_ID, "connect", "id"},
         {QUERY_CONSENT_INSERT, QUERY_COUNT, "consent", "id"},
+        {QUERY_CONSENT_REVOKE, QUERY_CONSENT_HOLDING, "consent", "credential_name"},
         {QUERY_SKILL_PUT, QUERY_SKILL_FIND, "skill", "name"},
         {QUERY_SKILL_REMOVE, QUERY_SKILL_FIND, "skill", "id"},
         {QUERY_TEMPLATE_INSERT, QUERY_COUNT, "template", "id"},
@@ -84,8 +86,12 @@ static const struct change_row {
         {QUERY_SANDBOX_SET_ENV, QUERY_SANDBOX_FIND_BY_ID, "sandbox", "id"},
         {QUERY_SANDBOX_SET_EGRESS, QUERY_SANDBOX_FIND_BY_ID, "sandbox", "id"},
         {QUERY_SANDBOX_SET_EGRESS_CUT, QUERY_SANDBOX_FIND_BY_ID, "sandbox", "id"},
+        {QUERY_SANDBOX_SET_TIMEOUT, QUERY_SANDBOX_FIND_BY_ID, "sandbox", "id"},
+        {QUERY_SANDBOX_KEEP, QUERY_SANDBOX_FIND_BY_ID, "sandbox", "id"},
         {QUERY_SANDBOX_SET_PREVIEW, QUERY_SANDBOX_FIND_BY_ID, "sandbox", "id"},
         {QUERY_APPROVAL_DECIDE, QUERY_APPROVAL_FIND, "approval", "id"},
+        {QUERY_BUILD_INSERT, QUERY_COUNT, "build", "id"},
+        {QUERY_ARTIFACT_INSERT, QUERY_COUNT, "artifact", "id"},
         {QUERY_ARTIFACT_REMOVE, QUERY_ARTIFACT_FIND, "artifact", "id"},
 };
 

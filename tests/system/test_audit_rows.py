@@ -33,10 +33,13 @@ def test_a_sign_in_says_who(server, api):
     browser.call("DELETE", "/v1/session")
     key = api.post("/api/sandbox/keys", {"name": "k"})
     Browser(server).sign_in(key=key["key"])
-    found = [(row["result"], row["status"], row["user"], row["key"], row["target"], row["via"])
-             for row in settled(api, action="session.*")]
+    by_key, *rest = settled(api, action="session.*")
+    assert (by_key["result"], by_key["status"], by_key["user"], by_key["key"], by_key["project"], by_key["via"]) == (
+        "ok", 201, "", key["id"], "default", "public")
+    session = by_key["after"][f"session {by_key['target']}"]
+    assert session["hash"] == "set" and session["owner_id"] == key["id"] and session["address"] == "127.0.0.1"
+    found = [(row["result"], row["status"], row["user"], row["key"], row["target"], row["via"]) for row in rest]
     assert found == [
-        ("ok", 201, "", key["id"], "", "public"),
         ("ok", 204, "ann@example.com", "", "ann@example.com", "public"),
         ("ok", 201, "ann@example.com", "", "ann@example.com", "public"),
         ("refused", 400, "", "", "", "public"),
@@ -151,3 +154,15 @@ def test_strangers_do_not_fill_the_audit(private_server):
     atoll.wait_for(lambda: is_ready(api), 30, "the server is there again")
     assert rows(api, result="interrupted") == [], "what has no row has none after a restart either"
     stranger.close()
+
+
+def test_a_timeout_that_is_set_has_before_and_after(api):
+    with api.sandbox() as box:
+        headers = {"Content-Type": "application/json", "X-API-Key": api.key}
+        assert api.raw("POST", f"/sandboxes/{box}/timeout", json.dumps({"timeout": 600}), headers).status == 204
+        row = wait_row(api, action="sandboxes.timeout", target=box)
+        before, after = (row[side][f"sandbox {box}"] for side in ("before", "after"))
+        assert before.keys() == after.keys() and before != after, row
+        api.post(f"{PATH}/{box}/keepalive", {"timeoutMs": 600000})
+        row = wait_row(api, action="instances.keepalive", target=box)
+        assert row["before"] != row["after"], row
