@@ -3315,7 +3315,7 @@ export interface AuditRow {
   user: string;
   /** id of the key, or of the user of a session */
   key: string;
-  /** key, session, link, token (of a sandbox or volume), public or system */
+  /** key, session, link, token (of a sandbox or volume), sandbox (that uses a credential), public or system */
   via: string;
   address: string;
   user_agent: string;

@@ -32,7 +32,7 @@ struct audit_row {
 	const char *id;             /* of the event, unique; the spool knows written events by it */
 	const char *node, *version; /* of the server that saw the event */
 	const char *project_id, *user_id, *key_id;
-	const char *via; /* key, session, link, token, public, system */
+	const char *via; /* key, session, link, token, sandbox, public, system */
 	const char *address, *user_agent;
 	const char *action, *method, *path; /* action: "projects.update" */
 	const char *target_kind, *target_id;

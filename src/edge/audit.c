@@ -248,9 +248,11 @@ void api_audit_link(struct request *rq, const struct api_audit_use *use)
 {
 	struct audit_start start = start_of(rq, NULL, NULL);
 
+	if (!audit_admits_link(api_of(rq)->audit, use->target_id))
+		return;
 	start.action = use->action;
 	start.project_id = use->project_id;
-	start.target_kind = "instances";
+	start.target_kind = use->target_kind;
 	start.target_id = use->target_id;
 	start.after_json = use->after_json;
 	audit_add(api_of(rq)->audit, &start, "ok", 0);
@@ -281,34 +283,28 @@ static bool is_left_out(struct request *rq, int status)
 {
 	const struct api_audit *audit = rq->notes;
 
-	if (!(rq->route->flags & ROUTE_PUBLIC) || rq->lent_by ||
-	    (audit && (audit->caller || audit->user)))
+	if (!(rq->route->flags & ROUTE_PUBLIC) || (audit && (audit->caller || audit->user)))
 		return false;
 	return is_overload(status) || (status >= 400 && !audit_admits_stranger(api_of(rq)->audit));
 }
 
-/* What has no note: a refusal before the admission, a write without a caller, such as a sign-in,
- * and the use of a link. */
+/* What has no note: a refusal before the admission, and a public write. */
 static void add_answer(struct request *rq, int status)
 {
 	const struct api_audit *audit = rq->notes;
 	const struct account_caller *caller = audit ? audit->caller : NULL;
 	bool is_public = rq->route && (rq->route->flags & ROUTE_PUBLIC);
-	bool is_link = rq->lent_by && rq->route && rq->route->method != HTTP_ANY;
 	struct audit_start start;
 
-	if (!rq->route || (audit && audit->is_answered) || is_overload(status))
-		return;
-	if (!is_link && (!is_audited(rq) || (!caller && !is_public)))
-		return;
-	if (is_left_out(rq, status))
+	if (!rq->route || (audit && audit->is_answered) || is_overload(status) || !is_audited(rq) ||
+	    (!caller && !is_public) || is_left_out(rq, status))
 		return;
 	start = start_of(rq, caller, NULL);
 	if (audit && audit->subject[0])
 		start.target_id = audit->subject;
 	if (audit && audit->project)
 		start.project_id = audit->project;
-	if (is_public && !is_link)
+	if (is_public)
 		start.via = "public";
 	audit_add(api_of(rq)->audit, &start, result_of(status), status);
 }

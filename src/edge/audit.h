@@ -47,10 +47,11 @@ MUST_CHECK int api_audit_call_begin(struct request *rq, const struct api_audit_s
                                     struct api_audit_call *ret, struct error *err);
 void api_audit_call_collect(struct api_audit_call *call, bool begins);
 void api_audit_call_end(struct api_audit_call *call, struct arena *a, int status);
-/* A row about the use of a link to a sandbox. */
+/* A row about the use of a link, which is valid; some for each target and minute. */
 struct api_audit_use {
-	const char *action, *project_id, *target_id; /* action lives for ever */
-	struct span after_json;
+	const char *action, *target_kind; /* live for ever */
+	const char *project_id, *target_id;
+	struct span after_json; /* empty = none */
 };
 void api_audit_link(struct request *rq, const struct api_audit_use *use);
 /* Begins the row of a public write, before it has an effect. */

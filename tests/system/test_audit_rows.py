@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the rows of the audit say, for each way to write: who, which thing, before and after, and no secret."""
 
+import base64
+import hashlib
+import hmac
 import json
 import re
 import time
+import urllib.parse
 
 import pytest
 
@@ -166,3 +170,36 @@ def test_a_timeout_that_is_set_has_before_and_after(api):
         api.post(f"{PATH}/{box}/keepalive", {"timeoutMs": 600000})
         row = wait_row(api, action="instances.keepalive", target=box)
         assert row["before"] != row["after"], row
+
+
+def test_the_use_of_a_link_has_a_row(api):
+    """To a file, of each dialect that has such links, and to an artifact."""
+    stranger = atoll.Api(api.host, api.port)
+    with api.sandbox() as box:
+        api.write(box, "/tmp/x", "hello")
+        link = api.post(f"{PATH}/{box}/files/link", {"path": "/tmp/x"})["path"]
+        artifact = api.post(f"{PATH}/{box}/artifacts", {"path": "/tmp/x"})["id"]
+        address = urllib.parse.urlsplit(api.post(f"/api/sandbox/artifacts/{artifact}/url", {"expires_in_seconds": 600})["url"])
+        key = api.get(f"/daytona/api/sandbox/{box}/signing-key")
+        for path in (link, f"{address.path}?{address.query}", signed_by_daytona(box, key)):
+            assert stranger.raw("GET", path).body == b"hello", path
+            assert stranger.raw("GET", re.sub("signature=(v1_)?....", r"signature=\1AAAA", path)).status in (401, 403)
+        opened = settled(api, action="files.link.open")
+        assert [(row["target_kind"], row["target"], row["project"], row["via"], row["result"]) for row in opened] == [
+            ("instances", box, "default", "link", "ok")] * 2
+        assert opened[1]["after"] == {"path": "/tmp/x"}
+        row = wait_row(api, action="artifacts.download", target=artifact)
+        assert (row["target_kind"], row["project"], row["via"], row["address"]) == ("artifacts", "default", "link", "127.0.0.1")
+        assert "signature" not in json.dumps(rows(api))
+        assert {stranger.raw("GET", link).status for _ in range(80)} == {200}
+        assert 60 <= len(settled(api, action="files.link.open")) <= 82  # 60 a minute
+    stranger.close()
+
+
+def signed_by_daytona(box, key):
+    text = f"v1:files:GET:/tmp/x:{int(time.time()) + 600}"
+    expires = text.rsplit(":", 1)[1]
+    mac = hmac.new((key if isinstance(key, str) else key["key"]).encode(), text.encode(), hashlib.sha256).digest()
+    signature = "v1_" + base64.urlsafe_b64encode(mac).decode().rstrip("=")
+    query = urllib.parse.urlencode({"path": "/tmp/x", "expires": expires, "signature": signature})
+    return f"/daytona/toolbox/{box}/files/download?{query}"

@@ -3480,7 +3480,7 @@ class AuditRow(TypedDict):
     user: str
     # id of the key, or of the user of a session
     key: str
-    # key, session, link, token (of a sandbox or volume), public or system
+    # key, session, link, token (of a sandbox or volume), sandbox (that uses a credential), public or system
     via: str
     address: str
     user_agent: str

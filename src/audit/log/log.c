@@ -16,6 +16,7 @@
 #define PURGE_MS (INT64_C(3600) * 1000)
 #define PURGE_CALLS_MAX 100
 #define STRANGERS_MS 60000
+#define LINKS_MAX 8192 /* targets in a minute; then it begins anew */
 
 struct audit_taken {
 	struct audit_note *notes[AUDIT_BATCH_MAX];
@@ -129,18 +130,44 @@ void audit_cancel(struct audit_note *n)
 	note_free(n);
 }
 
-bool audit_admits_stranger(struct audit_log *log)
+/* With the mutex held. */
+static void begin_minute(struct audit_log *log)
 {
 	int64_t now = clock_monotonic_ms();
+
+	if (now - log->strangers_at < STRANGERS_MS && log->links.count < LINKS_MAX)
+		return;
+	log->strangers_at = now;
+	log->strangers = 0;
+	map_done(&log->links);
+	log->links = (struct map){0};
+}
+
+bool audit_admits_link(struct audit_log *log, const char *target)
+{
+	uintptr_t count;
+
+	if (!log)
+		return false;
+	pthread_mutex_lock(&log->mutex);
+	begin_minute(log);
+	count = (uintptr_t)map_find(&log->links, target);
+	if (count < AUDIT_LINKS_PER_MINUTE)
+		(void)map_put(&log->links, target, (void *)(count + 1));
+	else
+		log->counts.strangers++;
+	pthread_mutex_unlock(&log->mutex);
+	return count < AUDIT_LINKS_PER_MINUTE;
+}
+
+bool audit_admits_stranger(struct audit_log *log)
+{
 	bool is_first = false, is_admitted;
 
 	if (!log)
 		return false;
 	pthread_mutex_lock(&log->mutex);
-	if (now - log->strangers_at >= STRANGERS_MS) {
-		log->strangers_at = now;
-		log->strangers = 0;
-	}
+	begin_minute(log);
 	is_admitted = log->strangers < AUDIT_STRANGERS_PER_MINUTE;
 	if (is_admitted) {
 		log->strangers++;
@@ -418,6 +445,7 @@ void audit_log_close(struct audit_log *log)
 	pthread_cond_destroy(&log->changed);
 	pthread_mutex_destroy(&log->mutex);
 	explicit_bzero(log->seed, sizeof(log->seed));
+	map_done(&log->links);
 	free(log->node);
 	free(log->version);
 	free(log);

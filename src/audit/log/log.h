@@ -28,6 +28,7 @@
 #define AUDIT_INTERVAL_MS 250
 #define AUDIT_CHECKPOINT_ROWS 1000
 #define AUDIT_STRANGERS_PER_MINUTE 600
+#define AUDIT_LINKS_PER_MINUTE 60
 #define AUDIT_CHECKPOINT_MS 60000
 
 struct audit_log;
@@ -90,6 +91,9 @@ void audit_cancel(struct audit_note *n);
 /* Whether one more refusal of a caller without a key may have a row: strangers must not fill the
  * audit. Counts those that may not. False without a log. */
 bool audit_admits_stranger(struct audit_log *log);
+/* Whether one more use of a link to the target may have a row in this minute. Counts those that may
+ * not with the strangers. False without a log. */
+bool audit_admits_link(struct audit_log *log, const char *target);
 /* An event without an intent. Beyond twice the length of the queue it is dropped and counted. */
 void audit_add(struct audit_log *log, const struct audit_start *start, const char *result,
                int64_t status);

@@ -6,6 +6,7 @@
 
 #include "audit/log/log.h"
 #include "base/list.h"
+#include "base/map.h"
 
 struct audit_segment;
 
@@ -73,6 +74,7 @@ struct audit_log {
 	struct audit_counts counts;
 	int64_t strangers_at; /* monotonic ms: when the minute of `strangers` began */
 	unsigned strangers;   /* rows about strangers in it */
+	struct map links;     /* target -> uintptr_t: rows about its links in the same minute */
 	bool is_closing;
 
 	/* of the thread */

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/path.h"
 #include "calls/files.h"
+#include "edge/audit.h"
 #include "edge/hooks.h"
 #include "edge/target.h"
 #include "fleet/core/sandboxes.h"
@@ -125,6 +126,14 @@ static int open_signed(struct request *rq, struct api_target *ret, struct error 
 	if (check_signature(rq, &r, err) < 0 ||
 	    fleet_hold(fleet, rq->arena, &ref, &r, &hold, err) < 0)
 		return -1;
+	/* An upload has the row of a write. */
+	if (rq->method == HTTP_GET)
+		api_audit_link(rq, &(struct api_audit_use){.action = "files.link.open",
+		                                           .target_kind = "instances",
+		                                           .project_id = r.project_id,
+		                                           .target_id = r.id});
+	else
+		api_audit_subject(rq, r.id);
 	return api_target_take(rq, &r, &hold, ret, err);
 }
 

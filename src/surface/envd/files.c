@@ -8,6 +8,7 @@
 #include "calls/files.h"
 #include "config/config.h"
 #include "edge/api.h"
+#include "edge/audit.h"
 #include "edge/target.h"
 #include "fleet/core/access.h"
 #include "store/sandboxes.h"
@@ -141,6 +142,12 @@ static int serve_file(struct request *rq, struct reply *reply, const char *id, s
 
 	if (opened != 0)
 		return opened < 0 ? -1 : 0;
+	/* An upload has the row of a write. */
+	if (rq->method == HTTP_GET && !request_header(rq, "X-Access-Token"))
+		api_audit_link(rq, &(struct api_audit_use){.action = "files.link.open",
+		                                           .target_kind = "instances",
+		                                           .project_id = t.record->project_id,
+		                                           .target_id = t.record->id});
 	return rq->method == HTTP_POST ? envd_upload(rq, &t, q, reply, err)
 	                               : download_file(rq, &t, q, reply, err);
 }

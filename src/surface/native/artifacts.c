@@ -13,6 +13,7 @@
 #include "calls/files.h"
 #include "calls/stored_artifact.h"
 #include "edge/api.h"
+#include "edge/audit.h"
 #include "edge/target.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/sandbox/artifacts.h"
@@ -255,6 +256,10 @@ static int artifact_download(struct request *rq, UNUSED const void *body, struct
 		error_hint(err, "request a new address: POST " BASE "/ID/url");
 		return -1;
 	}
+	api_audit_link(rq, &(struct api_audit_use){.action = "artifacts.download",
+	                                           .target_kind = "artifacts",
+	                                           .project_id = found.project_id,
+	                                           .target_id = found.id});
 	return send_content(rq, &found, reply, err);
 }
 

@@ -37,7 +37,8 @@ static const struct json_member audit_item_shape_members[] = {
         JSON_TEXT_MEMBER(audit_item, user),
         JSON_TEXT_MEMBER(audit_item, key, .about = "id of the key, or of the user of a session"),
         JSON_TEXT_MEMBER(audit_item, via,
-                         .about = "key, session, link, token (of a sandbox or volume), public or "
+                         .about = "key, session, link, token (of a sandbox or volume), sandbox "
+                                  "(that uses a credential), public or "
                                   "system"),
         JSON_TEXT_MEMBER(audit_item, address),
         JSON_TEXT_MEMBER(audit_item, user_agent),

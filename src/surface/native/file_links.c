@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "calls/files.h"
 #include "edge/api.h"
+#include "edge/audit.h"
 #include "edge/target.h"
 #include "fleet/core/defaults.h"
 #include "fleet/core/sandboxes.h"
@@ -12,7 +13,7 @@
 #include "fleet/lifecycle/hold.h"
 #include "fleet/sandbox/file_link.h"
 #include "http/server/shares.h"
-#include "json/json.h"
+#include "json/write.h"
 #include "store/sandbox_record.h"
 #include "surface/native/native.h"
 #include "wire/agent.h"
@@ -140,6 +141,17 @@ static int open_linked(struct request *rq, const struct fleet_file_link *link,
 	return api_target_take(rq, &r, &hold, ret, err);
 }
 
+/* For the audit. */
+static struct span describe_path(struct request *rq, const char *path)
+{
+	AUTO(buf_done) struct buf out = BUF(2 * PATH_SIZE_MAX);
+
+	json_begin_object(&out, NULL);
+	json_add_text(&out, "path", path);
+	json_end_object(&out);
+	return (struct span){arena_copy(rq->arena, buf_span(&out)), out.size};
+}
+
 static int link_get(struct request *rq, UNUSED const void *body, struct reply *reply,
                     struct error *err)
 {
@@ -151,6 +163,9 @@ static int link_get(struct request *rq, UNUSED const void *body, struct reply *r
 
 	if (open_linked(rq, &link, &t, err) < 0)
 		return -1;
+	api_audit_link(rq,
+	               &(struct api_audit_use){"files.link.open", "instances", t.record->project_id,
+	                                       t.record->id, describe_path(rq, q->path)});
 	reply_header(reply, "Cache-Control", "no-store");
 	reply_header(reply, "Referrer-Policy", "no-referrer");
 	return files_download(rq, &t, &call, reply, err);

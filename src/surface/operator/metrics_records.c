@@ -50,10 +50,11 @@ void metrics_write_audit(struct buf *out, struct audit_log *log)
 	        "Events that a kill of the server could have lost, because the spool was not "
 	        "written.",
 	        c.unspooled);
-	write_count_metric(out, "atoll_audit_strangers_total",
-	                   "Refusals of callers without a key that have no row: there were too "
-	                   "many in a minute.",
-	                   c.strangers);
+	write_count_metric(
+	        out, "atoll_audit_strangers_total",
+	        "Refusals of callers without a key, and uses of links, that have no row: "
+	        "there were too many in a minute.",
+	        c.strangers);
 	write_count_metric(out, "atoll_audit_append_failures_total",
 	                   "Batches that the store did not take at once.", c.failed);
 	write_count_metric(out, "atoll_audit_checkpoints_total",

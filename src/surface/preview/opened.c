@@ -18,19 +18,11 @@
 
 #define ENTRIES_MAX 8192 /* then all are forgotten: the next use of each is told again */
 #define KEY_SIZE 128
-#define MINUTE_MS 60000
 #define NEW_AGAIN_MS INT64_C(3600000) /* a client that was not seen for so long is new */
-#define PER_MINUTE 60                 /* new clients of a sandbox; more are not told */
 
 struct preview_opened {
 	pthread_mutex_t mutex;
-	struct map clients;   /* "SANDBOX PORT KIND ADDRESS" -> int64_t: the last use */
-	struct map sandboxes; /* id -> struct minute */
-};
-
-struct minute {
-	int64_t begun_at;
-	unsigned count;
+	struct map clients; /* "SANDBOX PORT KIND ADDRESS" -> int64_t: the last use */
 };
 
 struct preview_opening {
@@ -64,25 +56,8 @@ void preview_opened_free(struct preview_opened *o)
 	if (!o)
 		return;
 	forget_entries(&o->clients);
-	forget_entries(&o->sandboxes);
 	pthread_mutex_destroy(&o->mutex);
 	free(o);
-}
-
-static bool take_place(struct preview_opened *o, const char *sandbox, int64_t now)
-{
-	struct minute *m = map_find(&o->sandboxes, sandbox);
-
-	if (!m) {
-		if (o->sandboxes.count >= ENTRIES_MAX)
-			forget_entries(&o->sandboxes);
-		m = memory_new(sizeof(*m));
-		(void)map_put(&o->sandboxes, sandbox, m);
-		m->begun_at = now;
-	}
-	if (now - m->begun_at >= MINUTE_MS)
-		*m = (struct minute){.begun_at = now};
-	return m->count++ < PER_MINUTE;
 }
 
 /* Whether the client of this link is new and has to be told. `now` is monotonic ms. */
@@ -99,12 +74,8 @@ static bool note_opening(struct preview_opened *o, const struct preview_opening 
 	if (last) {
 		before = *last;
 		*last = now;
-		if (now - before < NEW_AGAIN_MS)
-			return false;
-		return take_place(o, opening->sandbox, now);
+		return now - before >= NEW_AGAIN_MS;
 	}
-	if (!take_place(o, opening->sandbox, now))
-		return false;
 	if (o->clients.count >= ENTRIES_MAX)
 		forget_entries(&o->clients);
 	last = memory_new(sizeof(*last));
@@ -124,6 +95,7 @@ void preview_tell_opened(struct request *rq, const struct preview_view *view,
 	};
 	const struct api_audit_use use = {
 	        .action = "previews.open",
+	        .target_kind = "instances",
 	        .project_id = r->project_id,
 	        .target_id = r->id,
 	        .after_json =

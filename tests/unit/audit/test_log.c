@@ -193,6 +193,20 @@ static void refusals_of_strangers_have_so_many_rows_a_minute(void **state)
 	assert_false(audit_admits_stranger(NULL));
 }
 
+static void uses_of_links_to_one_target_have_so_many_rows_a_minute(void **state)
+{
+	unsigned admitted = 0;
+
+	(void)state;
+	open_log((struct audit_log_options){.interval_ms = NEVER_MS});
+	for (unsigned i = 0; i < AUDIT_LINKS_PER_MINUTE + 5; i++)
+		admitted += audit_admits_link(t.log, "one");
+	assert_int_equal(admitted, AUDIT_LINKS_PER_MINUTE);
+	assert_true(audit_admits_link(t.log, "another"));
+	assert_int_equal(audit_log_counts(t.log).strangers, 5);
+	assert_false(audit_admits_link(NULL, "one"));
+}
+
 static void a_row_has_who_and_what_was_made_where_the_request_names_nothing(void **state)
 {
 	const struct audit_start start = {.action = "x", .after_json = SPAN("{\"n\":1}")};
@@ -402,6 +416,7 @@ int main(void)
 	        ON_LOG(a_spool_whose_rows_are_written_adds_none),
 	        ON_LOG(what_was_cancelled_has_no_row_after_a_kill_either),
 	        ON_LOG(refusals_of_strangers_have_so_many_rows_a_minute),
+	        ON_LOG(uses_of_links_to_one_target_have_so_many_rows_a_minute),
 	        ON_LOG(a_row_has_who_and_what_was_made_where_the_request_names_nothing),
 	        ON_LOG(a_full_queue_refuses_what_would_begin_and_takes_it_later),
 	        ON_LOG(a_checkpoint_is_signed_after_enough_rows_and_at_the_end),
