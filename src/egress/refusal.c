@@ -56,7 +56,7 @@ static bool may_be_asked(const struct network_decision *d)
 	return d->code == DECISION_HOST_NOT_ALLOWED || d->code == DECISION_ADDRESS_DENIED;
 }
 
-void refusal_add_message(struct buf *out, const struct network_decision *d)
+void refusal_add_message(struct buf *out, const struct network_decision *d, const char *more)
 {
 	char target[DECISION_TARGET_SIZE];
 
@@ -73,6 +73,8 @@ void refusal_add_message(struct buf *out, const struct network_decision *d)
 		         " This is policy, not a fault; retrying will not help. To ask: call the "
 		         "tool request_access with {\"host\":\"%s\",\"port\":%u,\"reason\":\"…\"}.",
 		         d->host, d->port);
+	if (more)
+		buf_addf(out, " %s.", more);
 }
 
 static void write_json(struct buf *out, const struct network_decision *d, const char *message)
@@ -100,7 +102,8 @@ static void write_json(struct buf *out, const struct network_decision *d, const 
 	buf_add_byte(out, '\n');
 }
 
-void refusal_make(struct refusal_answer *ret, const struct network_decision *d, bool is_for_git)
+void refusal_make(struct refusal_answer *ret, const struct network_decision *d, const char *more,
+                  bool is_for_git)
 {
 	AUTO(buf_done) struct buf message = BUF(BODY_MAX);
 
@@ -111,7 +114,7 @@ void refusal_make(struct refusal_answer *ret, const struct network_decision *d, 
 	                               .code = decision_codes[d->code],
 	                               .retry_after = d->code == DECISION_LIMIT ? "1" : NULL,
 	                               .body = BUF(BODY_MAX * 4)};
-	refusal_add_message(&message, d);
+	refusal_add_message(&message, d, more);
 	if (is_for_git)
 		buf_addf(&ret->body, "%s\n", buf_text(&message));
 	else
@@ -122,7 +125,7 @@ void refusal_write(struct buf *out, const struct network_decision *d, struct spa
 {
 	struct refusal_answer r;
 
-	refusal_make(&r, d, is_of_git(request_head));
+	refusal_make(&r, d, NULL, is_of_git(request_head));
 	buf_addf(out,
 	         "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nCache-Control: no-store\r\n"
 	         "X-Atoll-Refused: %s\r\n%s%s%sContent-Length: %zu\r\nConnection: close\r\n\r\n",

@@ -14,10 +14,12 @@ struct refusal_answer {
 	const char *retry_after; /* seconds; NULL: no such header */
 	struct buf body;         /* the caller frees it */
 };
-/* git shows a body that is text, other programs read JSON. */
-void refusal_make(struct refusal_answer *ret, const struct network_decision *d, bool is_for_git);
+/* git shows a body that is text, other programs read JSON. `more` (may be NULL) follows the
+ * sentence of the message. */
+void refusal_make(struct refusal_answer *ret, const struct network_decision *d, const char *more,
+                  bool is_for_git);
 /* Adds the sentence that the body has: "Refused: api.example.com:443 from this sandbox (…)." */
-void refusal_add_message(struct buf *out, const struct network_decision *d);
+void refusal_add_message(struct buf *out, const struct network_decision *d, const char *more);
 /* Writes a whole answer. Its reason phrase, and the body as JSON or, for git, as text, say the
  * host, the reason and how to ask. */
 void refusal_write(struct buf *out, const struct network_decision *d, struct span request_head);

@@ -188,6 +188,7 @@ static void refuse_rule(struct arena *a, struct credential_rule *rule, const cha
 	rule->inject = (struct json_list){NULL, 0, false};
 	rule->remove = NULL;
 	rule->note = arena_format(a, "%.*s", WHY_MAX - 1, problem);
+	rule->source = CREDENTIAL_SOURCE_PROBLEM;
 }
 
 static int ensure_authority(struct grants *g, struct arena *a, const char *id,

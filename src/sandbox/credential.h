@@ -31,6 +31,9 @@ enum credential_kind {
 };
 extern const char *const credential_kinds[]; /* names, NULL-terminated */
 
+/* The source of a rule that cannot give its credential now: its note says why. */
+#define CREDENTIAL_SOURCE_PROBLEM "problem"
+
 /* What a use needs beside a rule; from the strictest. */
 enum credential_consent {
 	CREDENTIAL_CONSENT_CONVERSATION, /* a person's consent for each conversation */

@@ -56,6 +56,17 @@ static bool field_begins(const struct passage *x, const char *name, const char *
 	return value && strncasecmp(value, begin, strlen(begin)) == 0;
 }
 
+/* Why the server lets the rule refuse, and what to do; what people noted is theirs. */
+static const char *find_problem(const struct passage *x)
+{
+	const struct credential_rule *rule = x->rule;
+
+	return rule && rule->action == CREDENTIAL_DENY && rule->source &&
+	                       strcmp(rule->source, CREDENTIAL_SOURCE_PROBLEM) == 0
+	               ? rule->note
+	               : NULL;
+}
+
 static const char *grpc_status(enum decision_code code)
 {
 	if (code == DECISION_LIMIT)
@@ -80,7 +91,7 @@ static void answer_grpc(struct passage *x, const struct network_decision *d)
 	                                  .is_whole = true};
 	struct wire *client = x->connection->client;
 
-	refusal_add_message(&message, d);
+	refusal_add_message(&message, d, find_problem(x));
 	fields[2].value = buf_text(&message);
 	x->answer_state = ANSWER_BODY;
 	client->calls->on_head(client, x, &head);
@@ -91,7 +102,7 @@ static void answer_refusal(struct passage *x, const struct network_decision *d)
 	struct wire *client = x->connection->client;
 	struct refusal_answer r;
 
-	refusal_make(&r, d, field_begins(x, "user-agent", "git/"));
+	refusal_make(&r, d, find_problem(x), field_begins(x, "user-agent", "git/"));
 	struct head_field fields[] = {{"Content-Type", r.content_type},
 	                              {"Cache-Control", "no-store"},
 	                              {"X-Atoll-Refused", r.code},
