@@ -19,7 +19,7 @@ FIRST, SECOND = "2600:aaaa::1", "2600:bbbb::1"
 PRIVATE = "fd00:beef::1"
 REFUSED = [PRIVATE, "2001:db8::1", "64:ff9b::a00:1", "2002:a00:1::1", "2001::1", "3fff::1", "5000::1"]
 TCP, UDP = 8080, 5300
-NOTES = pathlib.Path("/run/atoll/uplinks6")
+NOTES = {4: pathlib.Path("/run/atoll/uplinks4"), 6: pathlib.Path("/run/atoll/uplinks6")}
 SO_NETNS_COOKIE = 71
 SERVE = f"""
 import ipaddress, socket, struct, sys, threading, time
@@ -129,15 +129,15 @@ class Far6:
             note.unlink()
 
 
-def note_path(link="uplink"):
+def note_path(link="uplink", family=6):
     """Exists while this interface of this thread's network forwards because of Atoll. The network ends with the test, the file does not."""
     with socket.socket() as s:
         cookie = int.from_bytes(s.getsockopt(socket.SOL_SOCKET, SO_NETNS_COOKIE, 8), "little")
-    return NOTES / f"{cookie}.{link}"
+    return NOTES[family] / f"{cookie}.{link}"
 
 
 def notes():
-    return NOTES.glob(note_path("*").name)
+    return [note for folder in NOTES.values() for note in folder.glob(note_path("*").name)]
 
 
 def flows_of(address):

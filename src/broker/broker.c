@@ -15,7 +15,7 @@
 #include "broker/host/options.h"
 #include "broker/layers/shared.h"
 #include "broker/network/firewall.h"
-#include "broker/network/forced6.h"
+#include "broker/network/forced.h"
 #include "broker/network/network.h"
 #include "broker/server/broker_lock.h"
 #include "broker/server/images.h"
@@ -77,26 +77,34 @@ static void remove_shared_parts(struct broker *b)
 	if (!broker_lock_is_last(b->lock_fd) || !cgroup_remove_ours(b->host.cgroups))
 		return;
 	/* Before the table goes: its rule keeps the interfaces from forwarding for others. */
-	network_forced6_release(b->host.network);
+	for (unsigned i = 0; i < NETWORK_FAMILIES; i++)
+		network_forced_release(b->host.network, i);
 	if (b->host.network->usable)
 		network_forget();
 }
 
-/* Interfaces that an earlier broker has let forward need not do so for sandboxes without IPv6. */
+/* Interfaces that an earlier broker has let forward need not do so for sandboxes without internet,
+ * or without IPv6. */
 static void release_idle_uplinks(struct broker *b)
 {
 	struct host_network *n = b->host.network;
+	const bool is_used[NETWORK_FAMILIES] = {
+	        [NETWORK_IPV4] = n->usable && n->has_uplink,
+	        [NETWORK_IPV6] = n->ipv6,
+	};
 
-	if (n->ipv6 || n->forced6_count == 0)
-		return;
-	if (broker_lock_is_last(b->lock_fd))
-		network_forced6_release(n);
-	broker_lock_share(b->lock_fd);
+	for (unsigned i = 0; i < NETWORK_FAMILIES; i++) {
+		if (is_used[i] || n->forced[i].count == 0)
+			continue;
+		if (broker_lock_is_last(b->lock_fd))
+			network_forced_release(n, i);
+		broker_lock_share(b->lock_fd);
+	}
 }
 
 static int start_broker(struct broker *b, const struct broker_options *options, struct error *err)
 {
-	b->lock_fd = b->guard.fd = b->ipv6.fd = -1;
+	b->lock_fd = b->guard.fd = b->uplinks.fd = -1;
 	fault_point("broker", "starting");
 	if (mkdir(SHARED_FOLDER, 0755) < 0 && errno != EEXIST)
 		return FAIL_ERRNO(err, "make the folder '" SHARED_FOLDER "'");
@@ -122,7 +130,7 @@ static int start_broker(struct broker *b, const struct broker_options *options, 
 	beats_begin(&b->beats, &b->sandboxes);
 	broker_sweep(b);
 	guard_begin(b);
-	ipv6_watch_open(b);
+	uplink_watch_open(b);
 	if (server_open(b, err) < 0)
 		return -1;
 	/* A child closes the descriptors of all parts, so all must be open by now. */
@@ -150,7 +158,7 @@ static int run_broker(struct broker *b, const struct broker_options *options, st
 	snapshots_close(&b->snapshots);
 	flattening_close(&b->flattening);
 	server_close(b);
-	ipv6_watch_close(b);
+	uplink_watch_close(b);
 	guard_close(b);
 	pools_close(&b->pools);
 	prewarm_pool_close(&b->prewarm_pool);

@@ -10,6 +10,7 @@
 #include "broker/network/egress.h"
 #include "broker/network/firewall.h"
 #include "broker/network/network.h"
+#include "broker/network/uplink4.h"
 #include "broker/network/uplink6.h"
 #include "broker/sandbox/run_state.h"
 #include "broker/sandbox/sandbox.h"
@@ -79,6 +80,9 @@ static void read_texts(const char *text)
 	(void)!network_subnet6_parse(text, &n.subnet6, &err);
 	network_nameservers_parse(&n, span_of(text));
 	while (network_next_uplink6(&routes, &name))
+		assert(name.size > 0 && name.size < 16);
+	routes = span_of(text);
+	while (network_next_uplink4(&routes, &name))
 		assert(name.size > 0 && name.size < 16);
 	read_rules(text);
 }

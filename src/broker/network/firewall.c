@@ -15,9 +15,10 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "broker/network/forced6.h"
+#include "broker/network/forced.h"
 #include "broker/network/network.h"
 #include "broker/network/source.h"
+#include "broker/network/uplink4.h"
 #include "broker/network/uplink6.h"
 #include "wire/task.h"
 
@@ -263,7 +264,7 @@ void network_rules(struct buf *out, const struct host_network *n, uint32_t first
 	buf_add_text(out, rules);
 	network_source_sets(out);
 	add_chunk(out, n, first_slot, count);
-	network_forced6_rules(out, n);
+	network_forced_rules(out, n);
 	add_ipv6(out, n, first_slot, count);
 }
 
@@ -437,62 +438,10 @@ static void find_nameservers(struct host_network *n)
 	buf_done(&conf);
 }
 
-/* Moves *rest behind the next default route; false when there is none. */
-static bool next_uplink(struct span *rest, struct span *ret_name)
-{
-	struct span line, destination;
-
-	while (rest->size > 0) {
-		(void)span_split(rest, '\n', &line);
-		(void)span_split(&line, '\t', ret_name);
-		(void)span_split(&line, '\t', &destination);
-		if (span_equals_text(destination, "00000000") && ret_name->size <= 15)
-			return true;
-	}
-	return false;
-}
-
-/* Turns forwarding on for the interfaces with a default route, because answers arrive there. No
- * other interface but the links of sandboxes forwards, so the host does not become a router for
- * others. A host without a default route, such as a laptop without a network, is no failure. */
-static int forward_uplinks(bool *ret_any, struct error *err)
-{
-	AUTO(buf_done) struct buf text = BUF(64 * 1024);
-	struct span rest, name;
-	bool any = false;
-
-	if (file_read(AT_FDCWD, "/proc/net/route", &text, err) < 0)
-		return -1;
-	rest = buf_span(&text);
-	while (next_uplink(&rest, &name)) {
-		char path[96];
-
-		(void)snprintf(path, sizeof(path), "/proc/sys/net/ipv4/conf/%.*s/forwarding",
-		               (int)name.size, name.data);
-		if (file_poke(AT_FDCWD, path, "1", err) < 0)
-			return -1;
-		any = true;
-	}
-	*ret_any = any;
-	return 0;
-}
-
-bool network_gained_uplink(const struct host_network *n)
-{
-	AUTO(buf_done) struct buf text = BUF(64 * 1024);
-	struct error ignored = {0};
-	struct span rest, name;
-
-	if (n->has_uplink || file_read(AT_FDCWD, "/proc/net/route", &text, &ignored) < 0)
-		return false;
-	rest = buf_span(&text);
-	return next_uplink(&rest, &name);
-}
-
 void network_prepare_host(struct host_network *n)
 {
 	find_nameservers(n);
 	n->has_ipv6 = access("/proc/sys/net/ipv6", F_OK) == 0;
-	n->usable = forward_uplinks(&n->has_uplink, &n->problem) == 0;
+	network_prepare_ipv4(n);
 	network_prepare_ipv6(n);
 }

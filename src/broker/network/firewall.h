@@ -15,10 +15,8 @@ struct egress_range;
 struct egress_range6;
 struct host_network;
 
-/* Finds nameservers and turns forwarding on; sets n->usable, or n->problem. */
+/* Finds nameservers and lets uplinks forward for sandboxes; sets n->usable, or n->problem. */
 void network_prepare_host(struct host_network *n);
-/* Whether the host has a default route now and had none when it was prepared. */
-bool network_gained_uplink(const struct host_network *n);
 /* From the text of a resolv.conf: the nameservers that a sandbox can reach (IPv4, not loopback). */
 void network_nameservers_parse(struct host_network *n, struct span text);
 /* The nft text for the slots first_slot … first_slot + count - 1. The rules are the same for every

@@ -35,18 +35,28 @@ int network_link_answer(uint32_t slot, struct error *err)
 	               : netlink_run(fd, &batch, "give a link its address", err);
 }
 
-int network_link_forward6(uint32_t slot, struct error *err)
+static int write_option(uint32_t slot, const char *family, const char *option, struct error *err)
 {
 	char path[96];
 
-	(void)snprintf(path, sizeof(path),
-	               "/proc/sys/net/ipv6/conf/" LAUNCH_LINK "/force_forwarding", slot);
+	(void)snprintf(path, sizeof(path), "/proc/sys/net/%s/conf/" LAUNCH_LINK "/%s", family, slot,
+	               option);
 	if (file_poke(AT_FDCWD, path, "1", err) < 0) {
 		if (err->sys_errno != ENOENT)
 			return -1;
 		error_clear(err);
 	}
 	return 0;
+}
+
+int network_link_forward4(uint32_t slot, struct error *err)
+{
+	return write_option(slot, "ipv4", "forwarding", err);
+}
+
+int network_link_forward6(uint32_t slot, struct error *err)
+{
+	return write_option(slot, "ipv6", "force_forwarding", err);
 }
 
 static void change_link(uint32_t slot, uint16_t how, const struct ifinfomsg *link)

@@ -9,6 +9,9 @@
 
 /* Gives the link's outer end the address NETWORK_GATEWAY. */
 MUST_CHECK int network_link_answer(uint32_t slot, struct error *err);
+/* Lets the kernel forward IPv4 packets that come from the sandbox again, after the host has ended
+ * being a router: that takes the option from all interfaces. */
+MUST_CHECK int network_link_forward4(uint32_t slot, struct error *err);
 /* Lets the kernel forward IPv6 packets that come from the sandbox, on a host that forwards no
  * others. A kernel before 6.17 forwards them only where the host is a router. */
 MUST_CHECK int network_link_forward6(uint32_t slot, struct error *err);

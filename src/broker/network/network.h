@@ -24,6 +24,18 @@
  * names. */
 #define NETWORK_GATEWAY "169.254.1.1"
 
+enum network_family {
+	NETWORK_IPV4,
+	NETWORK_IPV6,
+	NETWORK_FAMILIES,
+};
+
+/* Interfaces that forward because servers on this host say so (forced.h). */
+struct network_forced {
+	char links[NETWORK_FORCED_MAX][NETWORK_LINK_SIZE];
+	unsigned count;
+};
+
 struct network_range {
 	uint32_t address; /* host byte order */
 	unsigned prefix;
@@ -46,9 +58,7 @@ struct host_network {
 	/* All that sandboxes send leaves through the gateway for names, which has an upstream
 	 * proxy: nothing is forwarded. */
 	bool is_proxied;
-	/* Interfaces that forward IPv6 because servers on this host say so (forced6.h). */
-	char forced6[NETWORK_FORCED_MAX][NETWORK_LINK_SIZE];
-	unsigned forced6_count;
+	struct network_forced forced[NETWORK_FAMILIES];
 	bool has_ipv6;         /* the host's kernel */
 	bool wants_ipv6;       /* an option: sandboxes have IPv6 where the host has it */
 	bool ipv6;             /* sandboxes have it */

@@ -9,7 +9,7 @@
 
 #include "base/fd.h"
 #include "base/log.h"
-#include "broker/network/forced6.h"
+#include "broker/network/forced.h"
 #include "broker/network/network.h"
 
 #define ROUTES_MAX ((size_t)4 << 20)
@@ -87,16 +87,6 @@ bool network_links_get_ipv6(void)
 	return network_option6_is("default/disable_ipv6", '0');
 }
 
-static int read_routes(struct buf *out, struct error *err)
-{
-	return file_read(AT_FDCWD, "/proc/net/ipv6_route", out, err);
-}
-
-static bool is_router(void)
-{
-	return network_option6_is("all/forwarding", '1');
-}
-
 /* Why sandboxes have no IPv6, or NULL. */
 static const char *find_obstacle(struct host_network *n, struct error *err)
 {
@@ -108,19 +98,19 @@ static const char *find_obstacle(struct host_network *n, struct error *err)
 		return "the option network_ipv6 is off";
 	if (n->is_proxied)
 		return "all connections leave through network_proxy";
-	if (read_routes(&text, &ignored) < 0)
+	if (network_read_routes(NETWORK_IPV6, &text, &ignored) < 0)
 		return "the host's kernel has no IPv6";
 	rest = buf_span(&text);
 	if (!network_next_uplink6(&rest, &name))
 		return "the host has no default route of IPv6";
 	if (!network_links_get_ipv6())
 		return "interfaces get none: net.ipv6.conf.default.disable_ipv6";
-	if (is_router())
+	if (network_is_router(NETWORK_IPV6))
 		return NULL;
 	if (access(NETWORK_OPTIONS6 "all/force_forwarding", F_OK) < 0)
 		return "the host does not forward IPv6, and its kernel cannot for single "
 		       "interfaces: docs/operate/network.md";
-	return network_forced6_set(n, buf_span(&text), err) == 0
+	return network_forced_set(n, NETWORK_IPV6, buf_span(&text), err) == 0
 	               ? NULL
 	               : "the host cannot forward for sandboxes alone";
 }
@@ -132,21 +122,22 @@ void network_prepare_ipv6(struct host_network *n)
 
 	n->ipv6 = false;
 	/* Also without IPv6 of its own the server guards what another one has forced. */
-	network_forced6_find(n);
+	network_forced_find(n, NETWORK_IPV6);
 	if (!n->usable)
 		return;
 	obstacle = find_obstacle(n, &err);
 	n->ipv6 = !obstacle;
 	/* A router forwards by itself, and not for sandboxes alone. */
-	if (n->forced6_count > 0 && is_router())
-		network_forced6_release(n);
+	if (n->forced[NETWORK_IPV6].count > 0 && network_is_router(NETWORK_IPV6))
+		network_forced_release(n, NETWORK_IPV6);
 	if (obstacle && err.code != ERROR_NONE)
 		log_warning("sandboxes have no IPv6", TEXT("because", obstacle), FAILURE(&err));
 	else if (obstacle && obstacle != n->obstacle6)
 		log_info("sandboxes have no IPv6", TEXT("because", obstacle));
 	else if (!obstacle)
 		log_info("sandboxes have IPv6",
-		         TEXT("forwarding", is_router() ? "by the host" : "for their links"));
+		         TEXT("forwarding",
+		              network_is_router(NETWORK_IPV6) ? "by the host" : "for their links"));
 	n->obstacle6 = obstacle;
 }
 
@@ -157,42 +148,8 @@ bool network_gained_uplink6(const struct host_network *n)
 	struct span rest, name;
 
 	if (!n->usable || n->ipv6 || !n->wants_ipv6 || n->is_proxied ||
-	    read_routes(&text, &ignored) < 0)
+	    network_read_routes(NETWORK_IPV6, &text, &ignored) < 0)
 		return false;
 	rest = buf_span(&text);
 	return network_next_uplink6(&rest, &name);
-}
-
-static bool do_uplinks_forward(struct span routes)
-{
-	struct span name;
-
-	while (network_next_uplink6(&routes, &name)) {
-		char option[PATH_SIZE];
-
-		(void)snprintf(option, sizeof(option), "%.*s/force_forwarding", (int)name.size,
-		               name.data);
-		if (!network_option6_is(option, '1'))
-			return false;
-	}
-	return true;
-}
-
-bool network_follow_ipv6(struct host_network *n)
-{
-	AUTO(buf_done) struct buf text = BUF(ROUTES_MAX);
-	struct error err = {0};
-
-	if (is_router()) {
-		network_forced6_release(n);
-		return false;
-	}
-	if (!n->ipv6 || (read_routes(&text, &err) == 0 && do_uplinks_forward(buf_span(&text))))
-		return false;
-	if (err.code != ERROR_NONE || network_forced6_set(n, buf_span(&text), &err) < 0) {
-		log_warning("answers by IPv6 may not reach sandboxes", FAILURE(&err));
-		return false;
-	}
-	log_info("the host's forwarding of IPv6 for sandboxes is set again");
-	return true;
 }

@@ -12,15 +12,12 @@ struct host_network;
 
 /* Sets n->ipv6: whether the host has a default route of IPv6 and forwards, or has a kernel (6.17 or
  * later) that forwards for single interfaces. That is turned on for the interfaces with a default
- * route, because answers arrive there (forced6.h). The option of the whole host is never changed:
+ * route, because answers arrive there (forced.h). The option of the whole host is never changed:
  * it would make a router of the host, which then learns no routes itself. Logs why sandboxes have
  * no IPv6, unless it has said so. */
 void network_prepare_ipv6(struct host_network *n);
 /* Whether the host has a default route of IPv6, and sandboxes have no IPv6 yet. */
 bool network_gained_uplink6(const struct host_network *n);
-/* Call it when default routes or the host's options may have changed: sets or releases interfaces
- * that forward. True: interfaces forward again; the links of sandboxes may need it, too. */
-bool network_follow_ipv6(struct host_network *n);
 /* Whether the option "INTERFACE/NAME" begins with this letter; false without such an option. */
 bool network_option6_is(const char *name, char value);
 

@@ -14,8 +14,9 @@
 #include "base/log.h"
 #include "broker/network/egress.h"
 #include "broker/network/firewall.h"
-#include "broker/network/forced6.h"
+#include "broker/network/forced.h"
 #include "broker/network/link.h"
+#include "broker/network/uplink4.h"
 #include "broker/network/uplink6.h"
 #include "broker/sandbox/sandbox.h"
 #include "netlink/netlink.h"
@@ -122,7 +123,8 @@ static int restore_rules(struct broker *b, struct error *err)
 	if (fault_failure("broker", "rules-restore", err) < 0)
 		return -1;
 	/* Another server, which is gone, may have added some. */
-	network_forced6_find(b->host.network);
+	for (unsigned i = 0; i < NETWORK_FAMILIES; i++)
+		network_forced_find(b->host.network, i);
 	for (uint32_t slot = 0; slot < SLOTS_MAX; slot += SLOT_CHUNK)
 		if (slots_is_ours(&b->slots, slot))
 			network_rules(&script, n, slot, SLOT_CHUNK);
@@ -158,7 +160,7 @@ static void replace_table(struct broker *b)
 	error_context(&err, "the rules for networks are lost, restart Atoll");
 	n->usable = false;
 	n->problem = err;
-	network_forced6_secure(n);
+	network_forced_secure(n);
 	remove_links(b);
 	guard_close(b);
 	log_error("sandboxes are cut off", FAILURE(&err));

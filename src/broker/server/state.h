@@ -11,11 +11,11 @@
 #include "broker/sandbox/sandboxes.h"
 #include "broker/server/disk_watch.h"
 #include "broker/server/guard.h"
-#include "broker/server/ipv6_watch.h"
 #include "broker/server/measure_task.h"
 #include "broker/server/memory.h"
 #include "broker/server/server.h"
 #include "broker/server/trash_room.h"
+#include "broker/server/uplink_watch.h"
 #include "broker/snapshot/flatten.h"
 #include "broker/snapshot/snapshot.h"
 
@@ -34,7 +34,7 @@ struct broker {
 	struct cleaner cleaner;
 	struct broker_server server;
 	struct rule_guard guard;
-	struct ipv6_watch ipv6;
+	struct uplink_watch uplinks;
 	struct list templates; /* struct template_task */
 	struct list volumes;   /* struct volume_task */
 	struct list backups;   /* struct backup_task */

@@ -3,8 +3,9 @@
 
 #include "base/bytes.h"
 #include "broker/network/firewall.h"
-#include "broker/network/forced6.h"
+#include "broker/network/forced.h"
 #include "broker/network/network.h"
+#include "broker/network/uplink4.h"
 #include "broker/network/uplink6.h"
 #include "unit.h"
 
@@ -191,18 +192,24 @@ TEST(without_ipv6_nothing_of_it_passes)
 	assert_non_null(strstr(text, "chunk6_1024 reject with icmpx"));
 }
 
-TEST(every_server_guards_interfaces_that_forward_ipv6_for_sandboxes)
+TEST(every_server_guards_interfaces_that_forward_for_sandboxes)
 {
 	AUTO(buf_done) struct buf out = BUF(64 * 1024), none = BUF(64 * 1024);
-	struct host_network n = {.forced6 = {"eth0", "eth1"}, .forced6_count = 2};
+	const struct host_network n = {
+	        .forced = {
+	                [NETWORK_IPV4] = {{"wlan0"}, 1}, [NETWORK_IPV6] = {{"eth0", "eth1"}, 2}}};
 	const struct host_network other = {.usable = true};
 
-	network_forced6_rules(&out, &n);
+	network_forced_rules(&out, &n);
+	assert_non_null(strstr(buf_text(&out), "forward4 iifname @forced4 oifname != \"atoll*\" "
+	                                       "meta nfproto ipv4 drop\n"));
+	assert_non_null(strstr(buf_text(&out), "forced4 { \"wlan0\" }"));
+	assert_null(strstr(buf_text(&out), "forced6 { \"wlan0\" }"));
 	assert_non_null(strstr(buf_text(&out), "forward6 iifname @forced6 oifname != \"atoll*\" "
 	                                       "meta nfproto ipv6 drop\n"));
 	assert_non_null(strstr(buf_text(&out), "forced6 { \"eth0\" }"));
 	assert_non_null(strstr(buf_text(&out), "forced6 { \"eth1\" }"));
-	network_forced6_rules(&none, &other);
+	network_forced_rules(&none, &other);
 	assert_int_equal(none.size, 0);
 }
 
@@ -224,6 +231,33 @@ TEST(with_ipv6_only_global_addresses_are_left)
 	/* The source is checked before anything is accepted. */
 	assert_true(strstr(text, "from_sandbox6 fib saddr . iif oif missing drop") <
 	            strstr(text, "from_sandbox6 ct state established,related accept"));
+}
+
+TEST(the_rules_of_a_server_guard_what_another_has_let_forward)
+{
+	AUTO(buf_done) struct buf out = BUF(64 * 1024);
+	struct host_network n = some_network();
+
+	n.forced[NETWORK_IPV4] = (struct network_forced){{"wlan0"}, 1};
+	assert_non_null(strstr(rules_of(&out, &n), "forced4 { \"wlan0\" }"));
+}
+
+TEST(the_default_routes_of_ipv4_are_found)
+{
+	static const char routes[] =
+	        "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\n"
+	        "eth0\t000200C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\n"
+	        "*\t00000000\t00000000\t0200\t0\t0\t4096\t00000000\n"
+	        "\t00000000\t\nan-endless-name-of-a-link\t00000000\t\n"
+	        "eth1\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\n"
+	        "cut\nwwan0\t00000000\t010200C0\t0003\t0\t0\t100\t00000000\n";
+	struct span rest = {routes, sizeof(routes) - 1}, name;
+
+	assert_true(network_next_uplink4(&rest, &name));
+	assert_true(span_equals_text(name, "eth1"));
+	assert_true(network_next_uplink4(&rest, &name));
+	assert_true(span_equals_text(name, "wwan0"));
+	assert_false(network_next_uplink4(&rest, &name));
 }
 
 TEST(the_default_routes_of_ipv6_are_found)
@@ -269,8 +303,10 @@ int main(void)
 	           CASE(allowed_ranges_are_the_chunks_own),
 	           CASE(allowed_ranges_of_ipv6_are_private_or_global),
 	           CASE(each_slot_has_an_address_of_ipv6), CASE(without_ipv6_nothing_of_it_passes),
-	           CASE(every_server_guards_interfaces_that_forward_ipv6_for_sandboxes),
+	           CASE(every_server_guards_interfaces_that_forward_for_sandboxes),
 	           CASE(with_ipv6_only_global_addresses_are_left),
+	           CASE(the_rules_of_a_server_guard_what_another_has_let_forward),
+	           CASE(the_default_routes_of_ipv4_are_found),
 	           CASE(the_default_routes_of_ipv6_are_found),
 	           CASE(a_subnet_smaller_than_a_chunk_ends_the_range_early));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "broker/server/ipv6_watch.h"
+#include "broker/server/uplink_watch.h"
 
 #include <errno.h>
 #include <linux/netconf.h>
@@ -10,10 +10,9 @@
 
 #include "base/fd.h"
 #include "base/log.h"
-#include "broker/network/forced6.h"
+#include "broker/network/forced.h"
 #include "broker/network/link.h"
 #include "broker/network/network.h"
-#include "broker/network/uplink6.h"
 #include "broker/server/guard.h"
 #include "broker/server/state.h"
 #include "netlink/netlink.h"
@@ -75,84 +74,113 @@ static bool read_messages(int fd)
 	return matters;
 }
 
-static void forward_links(struct broker *b)
+static void forward_links(struct broker *b, enum network_family family)
 {
 	struct error ignored = {0};
 
 	for (uint32_t slot = 0; slot < SLOTS_MAX; slot++)
 		if (slots_is_ours(&b->slots, slot) && slots_is_used(&b->slots, slot)) {
-			(void)!network_link_forward6(slot, &ignored);
+			(void)!(family == NETWORK_IPV4 ? network_link_forward4(slot, &ignored)
+			                               : network_link_forward6(slot, &ignored));
 			error_clear(&ignored);
 		}
 }
 
-static void follow_host(struct broker *b)
+static void follow_ipv4(struct broker *b)
 {
 	struct host_network *n = b->host.network;
-	bool had_ipv6 = n->ipv6, is_set_again = network_follow_ipv6(n);
+
+	if (network_forced_follow(n, NETWORK_IPV4, n->usable && n->has_uplink))
+		forward_links(b, NETWORK_IPV4);
+	if (n->usable)
+		guard_try_again(b);
+}
+
+static bool can_have_ipv6(const struct host_network *n)
+{
+	return n->wants_ipv6 && n->has_ipv6;
+}
+
+static void follow_ipv6(struct broker *b, bool had_ipv6)
+{
+	struct host_network *n = b->host.network;
+	bool is_set_again = network_forced_follow(n, NETWORK_IPV6, n->ipv6);
 
 	guard_gain_ipv6(b);
 	if (is_set_again || (n->ipv6 && !had_ipv6))
-		forward_links(b);
+		forward_links(b, NETWORK_IPV6);
 }
 
-static void on_ipv6_change(struct fd_watch *watch)
+static void follow_host(struct broker *b)
+{
+	const bool had_ipv6 = b->host.network->ipv6;
+
+	follow_ipv4(b);
+	if (can_have_ipv6(b->host.network))
+		follow_ipv6(b, had_ipv6);
+}
+
+static void on_uplink_change(struct fd_watch *watch)
 {
 	if (read_messages(watch->fd))
-		follow_host(CONTAINER_OF(watch, struct broker, ipv6.watch));
+		follow_host(CONTAINER_OF(watch, struct broker, uplinks.watch));
 }
 
 static void on_look(struct timer *timer)
 {
-	struct broker *b = CONTAINER_OF(timer, struct broker, ipv6.look);
+	struct broker *b = CONTAINER_OF(timer, struct broker, uplinks.look);
 
-	if (network_forced6_is_lost(b->host.network))
+	if (network_forced_is_lost(b->host.network, NETWORK_IPV4) ||
+	    (can_have_ipv6(b->host.network) &&
+	     network_forced_is_lost(b->host.network, NETWORK_IPV6)))
 		follow_host(b);
 	timer_start(&b->events, timer, LOOK_MS);
 }
 
-static int watch_ipv6(struct broker *b, struct error *err)
+static int watch_uplinks(struct broker *b, struct error *err)
 {
-	const struct sockaddr_nl address = {.nl_family = AF_NETLINK,
-	                                    .nl_groups = 1u << (RTNLGRP_IPV6_NETCONF - 1) |
-	                                                 1u << (RTNLGRP_IPV6_ROUTE - 1)};
+	const struct sockaddr_nl address = {
+	        .nl_family = AF_NETLINK,
+	        .nl_groups = 1u << (RTNLGRP_IPV4_NETCONF - 1) | 1u << (RTNLGRP_IPV4_ROUTE - 1) |
+	                     1u << (RTNLGRP_IPV6_NETCONF - 1) | 1u << (RTNLGRP_IPV6_ROUTE - 1)};
 	AUTO_CLOSE int fd = -1;
 
 	if (netlink_open_socket(NETLINK_ROUTE, SOCK_NONBLOCK, &fd, err) < 0)
 		return -1;
 	if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
-		return FAIL_ERRNO(err, "listen to changes of IPv6");
-	b->ipv6.watch.on_ready = on_ipv6_change;
-	if (watch_start(&b->events, &b->ipv6.watch, fd, err) < 0)
+		return FAIL_ERRNO(err, "listen to changes of the host's network");
+	b->uplinks.watch.on_ready = on_uplink_change;
+	if (watch_start(&b->events, &b->uplinks.watch, fd, err) < 0)
 		return -1;
-	b->ipv6.fd = TAKE_FD(fd);
+	b->uplinks.fd = TAKE_FD(fd);
 	return 0;
 }
 
-void ipv6_watch_open(struct broker *b)
+void uplink_watch_open(struct broker *b)
 {
+	const struct host_network *n = b->host.network;
 	struct error err = {0};
 
-	b->ipv6.fd = -1;
-	if (!b->host.network->wants_ipv6 || !b->host.network->has_ipv6)
-		return;
-	if (watch_ipv6(b, &err) < 0) {
-		log_warning("changes of the host's IPv6 go unnoticed", FAILURE(&err));
+	b->uplinks.fd = -1;
+	if (watch_uplinks(b, &err) < 0) {
+		log_warning("changes of the host's network go unnoticed", FAILURE(&err));
 		return;
 	}
 	/* What has changed since the host was prepared, or since the last broker. */
 	follow_host(b);
-	if (b->host.network->ipv6)
-		forward_links(b);
-	b->ipv6.look.on_time = on_look;
-	timer_start(&b->events, &b->ipv6.look, LOOK_MS);
+	if (n->usable)
+		forward_links(b, NETWORK_IPV4);
+	if (n->ipv6)
+		forward_links(b, NETWORK_IPV6);
+	b->uplinks.look.on_time = on_look;
+	timer_start(&b->events, &b->uplinks.look, LOOK_MS);
 }
 
-void ipv6_watch_close(struct broker *b)
+void uplink_watch_close(struct broker *b)
 {
-	if (b->ipv6.fd < 0)
+	if (b->uplinks.fd < 0)
 		return;
-	timer_stop(&b->ipv6.look);
-	watch_stop(&b->events, &b->ipv6.watch);
-	fd_forget(&b->ipv6.fd);
+	timer_stop(&b->uplinks.look);
+	watch_stop(&b->events, &b->uplinks.watch);
+	fd_forget(&b->uplinks.fd);
 }
