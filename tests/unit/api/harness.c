@@ -114,7 +114,6 @@ void harness_open(struct harness *h)
 
 void harness_open_with(struct harness *h, const struct harness_options *wanted)
 {
-	AUTO(arena_done) struct arena a = {.blocks = NULL};
 	const struct worker_options workers = {
 	        .threads = wanted->threads ? wanted->threads : 4,
 	        .queue_max = wanted->threads ? 1024 : 256,
@@ -132,8 +131,7 @@ void harness_open_with(struct harness *h, const struct harness_options *wanted)
 	(void)snprintf(spool, sizeof(spool), "%s/tmp", h->data);
 	if (mkdir(spool, 0700) < 0)
 		abort();
-	/* Its texts must outlive the arena of this function: only numbers are kept. */
-	CHECKED(config_load, &a, &source, &h->config);
+	CHECKED(config_load, &h->config_texts, &source, &h->config);
 	h->config.data_dir = h->data;
 	h->config.provider = "null";
 	h->config.default_template = "host";
@@ -177,6 +175,7 @@ void harness_close(struct harness *h)
 	api_close(&h->api);
 	store_close(h->store);
 	loop_close(h->loop);
+	arena_done(&h->config_texts);
 	(void)snprintf(spool, sizeof(spool), "%s/tmp", h->data);
 	(void)rmdir(spool);
 	(void)rmdir(h->data);

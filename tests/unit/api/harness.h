@@ -26,6 +26,7 @@ struct harness_options {
 
 struct harness {
 	struct config config;
+	struct arena config_texts;
 	struct store *store;
 	struct provider *provider;
 	struct fleet *fleet;
