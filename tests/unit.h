@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -32,6 +33,15 @@
 #elif !defined(UNIT_WITH_ASAN)
 #define UNIT_WITH_ASAN 0
 #endif
+
+/* Processor time of this thread: other programs of a test run take none of it. */
+static inline int64_t unit_cpu_ms(void)
+{
+	struct timespec spent;
+
+	assert_int_equal(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent), 0);
+	return spent.tv_sec * INT64_C(1000) + spent.tv_nsec / 1000000;
+}
 
 /* A folder of a test's own, named atoll-NAME-…, in memory where that can be had: a database that
  * syncs every commit to a disk takes twenty times as long and shows no more. */

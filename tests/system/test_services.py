@@ -96,6 +96,7 @@ def test_stopped_stays_stopped_until_it_is_started(api, own):
 
 def test_what_is_said_again_disturbs_nothing_and_a_change_starts_anew(api, own):
     first = put(api, own, "web", env={"A": "1"}, command="echo $A; exec sleep 7002")
+    atoll.wait_for(lambda: api.get(path(own, "web", "/logs"))["stdout"] == "1\n", 30, "the first run has written")
     assert put(api, own, "web", env={"A": "1"}, command="echo $A; exec sleep 7002")["pid"] == first["pid"]
     changed = put(api, own, "web", env={"A": "2"}, command="echo $A; exec sleep 7002")
     assert changed["state"] == "running" and changed["pid"] != first["pid"] and count(api, own, 7002) == 1
@@ -184,8 +185,8 @@ def test_kill_9_of_all_of_ours_leaves_it_running_and_it_is_supervised_meanwhile(
     box = api.create(internet=False)["id"]
     mark = 7000000 + os.getpid()  # on the host, where other runs have theirs
     first = put(api, box, "web", command=f"exec sleep {mark}")
-    pids = api.exec(box, "cat /proc/[0-9]*/stat | grep '(sleep)' | cut -d' ' -f1")["stdout"].split()
-    assert pids == [str(first["pid"])]
+    find = "cat /proc/[0-9]*/stat | grep '(sleep)' | cut -d' ' -f1"
+    atoll.wait_for(lambda: api.exec(box, find)["stdout"].split() == [str(first["pid"])], 30, "the shell has become sleep")
     on_host = [int(p) for p in os.listdir("/proc") if p.isdigit() and cmdline(p) == f"sleep\0{mark}\0".encode()]
     server.stop()
     [one] = on_host

@@ -99,6 +99,9 @@ def test_a_broker_that_dies_when_a_server_starts_is_told_again(api, there, serve
         brokers.add(server.pid_of("broker"))
         return len(brokers - {None}) >= 4
     atoll.wait_for(seen, 40, lambda: brokers)
+    server.stop()
+    del server.environment["ATOLL_FAULT"]
+    server.start()
 
 
 def tracked(address):

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "credential/passage/mask.h"
 #include "json/base64.h"
 
@@ -170,7 +169,7 @@ TEST(the_search_takes_the_same_time_for_all_values)
 	const char *values[COUNT];
 	struct mask_stream s = {0};
 	char *data = malloc(DATA);
-	int64_t begun_ms = clock_monotonic_ms();
+	int64_t begun_ms = unit_cpu_ms();
 
 	for (size_t i = 0; i < COUNT; i++) {
 		memset(texts[i], 'a', SIZE);
@@ -187,7 +186,7 @@ TEST(the_search_takes_the_same_time_for_all_values)
 		                &(struct mask_piece){.data = data, .known = at, .size = at + 64});
 		(void)mask_begun(m, &s);
 	}
-	assert_true(clock_monotonic_ms() - begun_ms < 5000);
+	assert_true(unit_cpu_ms() - begun_ms < 5000);
 	mask_free(m);
 	free(data);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit.h"
 
-#include "base/clock.h"
 #include "credential/rule.h"
 
 #define GITHUB                                                                                     \
@@ -397,11 +396,11 @@ TEST(many_rules_that_compare_for_long_take_little_time)
 	path[sizeof(path) - 1] = '\0';
 	memset(query + 2, 'b', sizeof(query) - 3);
 	query[sizeof(query) - 1] = '\0';
-	begun_ms = clock_monotonic_ms();
+	begun_ms = unit_cpu_ms();
 	/* What could not be compared any more holds for the rule that refuses. */
 	for (unsigned i = 0; i < 4; i++)
 		assert_string_equal(find(&rules, "GET", "h.org", path, query), "last");
-	assert_true(clock_monotonic_ms() - begun_ms < 1000);
+	assert_true(unit_cpu_ms() - begun_ms < 1000);
 }
 
 int main(void)
