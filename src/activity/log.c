@@ -122,18 +122,6 @@ static void count_written(struct activity_log *log, uint64_t written, uint64_t d
 	log->dropped += dropped;
 }
 
-static void forget_counters(struct activity_log *log)
-{
-	size_t at = 0;
-	const char *key;
-	void *counter;
-
-	while ((counter = map_next(&log->counters, &at, &key)))
-		free(counter);
-	map_done(&log->counters);
-	log->counters = (struct map){0};
-}
-
 static void trim_sandbox(struct activity_log *log, const char *sandbox_id)
 {
 	struct row_counter *counter = map_find(&log->counters, sandbox_id);
@@ -141,7 +129,7 @@ static void trim_sandbox(struct activity_log *log, const char *sandbox_id)
 
 	if (!counter) {
 		if (log->counters.count >= COUNTED_MAX)
-			forget_counters(log);
+			map_free_values(&log->counters);
 		counter = memory_new(sizeof(*counter));
 		map_put(&log->counters, sandbox_id, counter);
 	}
@@ -290,7 +278,7 @@ void activity_log_close(struct activity_log *log)
 		            NUMBER("rows", log->queued));
 	while (log->queued > 0)
 		drop_oldest(log);
-	forget_counters(log);
+	map_free_values(&log->counters);
 	pthread_cond_destroy(&log->changed);
 	pthread_mutex_destroy(&log->mutex);
 	pthread_mutex_destroy(&log->watch_mutex);

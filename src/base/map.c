@@ -85,6 +85,13 @@ void map_done(struct map *m)
 	*m = (struct map){0};
 }
 
+void map_free_values(struct map *m)
+{
+	for (size_t i = 0; i < m->capacity; i++)
+		free(m->slots[i].value);
+	map_done(m);
+}
+
 static struct map_slot *slot_find(const struct map *m, const char *key, uint64_t hash)
 {
 	size_t mask = m->capacity - 1;

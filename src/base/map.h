@@ -17,6 +17,8 @@ struct map {
 };
 
 void map_done(struct map *m);
+/* map_done of a map whose values are on the heap and hold nothing further: frees them, too. */
+void map_free_values(struct map *m);
 void *map_find(const struct map *m, const char *key);
 /* Inserts or replaces; returns the old value, or NULL. `value` is not NULL. */
 void *map_put(struct map *m, const char *key, void *value);

@@ -53,24 +53,12 @@ void gather_init(struct gather *g)
 	list_init(&g->recent);
 }
 
-static void free_values(struct map *m)
-{
-	const char *key;
-	size_t at = 0;
-	void *value;
-
-	while ((value = map_next(m, &at, &key)))
-		free(value);
-	map_done(m);
-	*m = (struct map){0};
-}
-
 void gather_done(struct gather *g)
 {
 	free(g->rows);
 	map_done(&g->by_key);
-	free_values(&g->sandboxes);
-	free_values(&g->told);
+	map_free_values(&g->sandboxes);
+	map_free_values(&g->told);
 }
 
 static struct gathered_sandbox *find_sandbox(struct gather *g, const char *id)
@@ -135,7 +123,7 @@ static bool is_news(struct gather *g, struct gathered_sandbox *s, const struct n
 		return false;
 	if (!told) {
 		if (g->told.count >= GATHER_TOLD_MAX)
-			free_values(&g->told);
+			map_free_values(&g->told);
 		told = memory_new(sizeof(*told));
 		(void)map_put(&g->told, key, told);
 	}

@@ -144,18 +144,6 @@ static void drain_sockets(struct decision_log *log)
 		;
 }
 
-static void forget_counters(struct decision_log *log)
-{
-	const char *key;
-	size_t at = 0;
-	void *counter;
-
-	while ((counter = map_next(&log->counters, &at, &key)))
-		free(counter);
-	map_done(&log->counters);
-	log->counters = (struct map){0};
-}
-
 static void trim_sandbox(struct decision_log *log, const char *sandbox)
 {
 	struct decision_counter *counter = map_find(&log->counters, sandbox);
@@ -163,7 +151,7 @@ static void trim_sandbox(struct decision_log *log, const char *sandbox)
 
 	if (!counter) {
 		if (log->counters.count >= COUNTED_MAX)
-			forget_counters(log);
+			map_free_values(&log->counters);
 		counter = memory_new(sizeof(*counter));
 		(void)map_put(&log->counters, sandbox, counter);
 	}
@@ -341,7 +329,7 @@ void decision_log_close(struct decision_log *log)
 	auto_close(&log->close_fd);
 	gather_done(&log->gather);
 	uses_done(&log->uses);
-	forget_counters(log);
+	map_free_values(&log->counters);
 	pthread_mutex_destroy(&log->mutex);
 	free(log);
 }

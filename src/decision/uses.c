@@ -61,11 +61,5 @@ size_t uses_take(struct rule_uses *u, struct decision_use *ret, size_t max)
 
 void uses_done(struct rule_uses *u)
 {
-	struct decision_use *use;
-	const char *key;
-	size_t at = 0;
-
-	while ((use = map_next(&u->by_key, &at, &key)))
-		free(use);
-	map_done(&u->by_key);
+	map_free_values(&u->by_key);
 }

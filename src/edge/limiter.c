@@ -30,15 +30,9 @@ struct api_limiter *api_limiter_new(unsigned max_per_key)
 
 void api_limiter_free(struct api_limiter *l)
 {
-	const char *key;
-	size_t at = 0;
-	void *slot;
-
 	if (!l)
 		return;
-	while ((slot = map_next(&l->slots, &at, &key)))
-		free(slot);
-	map_done(&l->slots);
+	map_free_values(&l->slots);
 	(void)pthread_mutex_destroy(&l->lock);
 	free(l);
 }

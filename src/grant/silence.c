@@ -54,13 +54,7 @@ void silence_forget_unlisted(struct map *table)
 
 void silence_done(struct map *table)
 {
-	const char *id;
-	size_t at = 0;
-	void *s;
-
-	while ((s = map_next(table, &at, &id)))
-		free(s);
-	map_done(table);
+	map_free_values(table);
 }
 
 bool silence_comes_before(const struct silence_turn *a, const struct silence_turn *b)

@@ -27,13 +27,7 @@ struct known_links {
 
 static void links_done(struct known_links *links)
 {
-	const char *key;
-	size_t at = 0;
-	void *name;
-
-	while ((name = map_next(&links->names, &at, &key)))
-		free(name);
-	map_done(&links->names);
+	map_free_values(&links->names);
 }
 
 /* The name under which the file is stored already; NULL for the first name and if there is no room

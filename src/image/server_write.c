@@ -114,15 +114,9 @@ int server_writer_open(const struct server_writer_options *options, struct span 
 
 void server_writer_free(struct server_writer *w)
 {
-	const char *key;
-	size_t at = 0;
-	void *name;
-
 	if (!w)
 		return;
-	while ((name = map_next(&w->links, &at, &key)))
-		free(name);
-	map_done(&w->links);
+	map_free_values(&w->links);
 	archive_entry_free(w->entry);
 	(void)archive_write_free(w->out);
 	buf_done(&w->path);

@@ -428,21 +428,10 @@ void layer_stacks_init(struct layer_stacks *c, struct host *host)
 	*c = (struct layer_stacks){.host = host};
 }
 
-static void free_values(struct map *map)
-{
-	const char *key;
-	size_t at = 0;
-	void *value;
-
-	while ((value = map_next(map, &at, &key)))
-		free(value);
-	map_done(map);
-}
-
 void layer_stacks_close(struct layer_stacks *c)
 {
-	free_values(&c->layers);
-	free_values(&c->users);
+	map_free_values(&c->layers);
+	map_free_values(&c->users);
 }
 
 static void mounted_path(char out[64], const char *sandbox_id)

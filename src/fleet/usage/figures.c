@@ -41,13 +41,7 @@ struct figure_samples *figure_samples_new(void)
 
 void figure_samples_free(struct figure_samples *s)
 {
-	struct figure_sample *sample;
-	const char *id;
-	size_t at = 0;
-
-	while ((sample = map_next(&s->samples, &at, &id)))
-		free(sample);
-	map_done(&s->samples);
+	map_free_values(&s->samples);
 	pthread_mutex_destroy(&s->mutex);
 	free(s);
 }

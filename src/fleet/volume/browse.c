@@ -45,13 +45,7 @@ struct browsers *browsers_new(void)
 /* After browsers_tidy: frees browsers that could not be ended. */
 void browsers_free(struct browsers *b)
 {
-	const char *id;
-	size_t at = 0;
-	struct browser *browser;
-
-	while ((browser = map_next(&b->by_volume, &at, &id)))
-		free(browser);
-	map_done(&b->by_volume);
+	map_free_values(&b->by_volume);
 	pthread_mutex_destroy(&b->mutex);
 	free(b);
 }

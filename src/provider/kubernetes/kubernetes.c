@@ -703,18 +703,11 @@ static void kubernetes_finish(struct remote *r)
 static void kubernetes_done(struct remote *r)
 {
 	struct kubernetes *k = as_kubernetes(r);
-	const char *name;
-	size_t at = 0;
 
 	if (!k)
 		return;
-	for (void *pod; (pod = map_next(&k->pods, &at, &name));)
-		free(pod);
-	map_done(&k->pods);
-	at = 0;
-	for (void *start; (start = map_next(&k->ended, &at, &name));)
-		free(start);
-	map_done(&k->ended);
+	map_free_values(&k->pods);
+	map_free_values(&k->ended);
 	buf_done(&k->line);
 	pthread_cond_destroy(&k->changed);
 	pthread_mutex_destroy(&k->mutex);

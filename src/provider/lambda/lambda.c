@@ -356,8 +356,6 @@ static const struct compute_ops lambda_compute = {
 static void lambda_close(struct provider *p)
 {
 	struct lambda *l = as_lambda(p);
-	const char *id;
-	size_t at = 0;
 
 	if (!p)
 		return;
@@ -365,9 +363,7 @@ static void lambda_close(struct provider *p)
 		lambda_connections_end(l, NULL);
 		http_async_close(l->http);
 	}
-	for (void *s; (s = map_next(&l->sandboxes, &at, &id));)
-		free(s);
-	map_done(&l->sandboxes);
+	map_free_values(&l->sandboxes);
 	lambda_settings_release(l->settings);
 	pthread_mutex_destroy(&l->mutex);
 	free(l->name);

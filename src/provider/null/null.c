@@ -432,17 +432,12 @@ static int null_open(const struct provider_options *options UNUSED, struct provi
 
 static void null_close(struct provider *p)
 {
-	const char *id = NULL;
-	size_t at = 0;
-
 	pthread_mutex_lock(&as_null(p)->mutex);
 	disconnect_sandbox(p, NULL);
 	while (as_null(p)->connection_count > 0)
 		pthread_cond_wait(&as_null(p)->disconnected, &as_null(p)->mutex);
 	pthread_mutex_unlock(&as_null(p)->mutex);
-	for (void *s; (s = map_next(&as_null(p)->sandboxes, &at, &id));)
-		free(s);
-	map_done(&as_null(p)->sandboxes);
+	map_free_values(&as_null(p)->sandboxes);
 	pthread_cond_destroy(&as_null(p)->disconnected);
 	pthread_mutex_destroy(&as_null(p)->mutex);
 	free(p);

@@ -266,10 +266,5 @@ bool remote_record_usage(struct remote *r, const char *id, struct provider_stats
 
 void remote_records_done(struct remote *r)
 {
-	const char *id;
-	size_t at = 0;
-
-	for (void *record; (record = map_next(&r->sandboxes, &at, &id));)
-		free(record);
-	map_done(&r->sandboxes);
+	map_free_values(&r->sandboxes);
 }

@@ -39,23 +39,11 @@ struct preview_opened *preview_opened_new(void)
 	return o;
 }
 
-static void forget_entries(struct map *map)
-{
-	const char *key;
-	size_t at = 0;
-	void *value;
-
-	while ((value = map_next(map, &at, &key)))
-		free(value);
-	map_done(map);
-	*map = (struct map){0};
-}
-
 void preview_opened_free(struct preview_opened *o)
 {
 	if (!o)
 		return;
-	forget_entries(&o->clients);
+	map_free_values(&o->clients);
 	pthread_mutex_destroy(&o->mutex);
 	free(o);
 }
@@ -77,7 +65,7 @@ static bool note_opening(struct preview_opened *o, const struct preview_opening 
 		return now - before >= NEW_AGAIN_MS;
 	}
 	if (o->clients.count >= ENTRIES_MAX)
-		forget_entries(&o->clients);
+		map_free_values(&o->clients);
 	last = memory_new(sizeof(*last));
 	*last = now;
 	(void)map_put(&o->clients, key, last);

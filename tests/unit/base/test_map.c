@@ -89,10 +89,27 @@ TEST(a_walk_meets_every_entry_once)
 	assert_int_equal(count, 100);
 }
 
+/* What is not freed, or freed twice, is found by ASan. */
+TEST(a_map_frees_its_values_and_can_be_used_again)
+{
+	struct map m = {0};
+
+	map_free_values(&m);
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < 50; i++)
+			(void)map_put(&m, key_of(i), memory_new(8));
+		free(map_remove(&m, key_of(7)));
+		map_free_values(&m);
+		assert_int_equal(m.count, 0);
+		assert_null(map_find(&m, key_of(8)));
+	}
+}
+
 int main(void)
 {
 	return RUN(CASE(an_empty_map_holds_nothing),
 	           CASE(what_was_put_is_found_until_it_is_removed), CASE(putting_again_replaces),
 	           CASE(coming_and_going_does_not_grow_the_map),
-	           CASE(a_walk_meets_every_entry_once));
+	           CASE(a_walk_meets_every_entry_once),
+	           CASE(a_map_frees_its_values_and_can_be_used_again));
 }
