@@ -95,7 +95,7 @@ const char *api_public_address(const struct request *rq);
 bool api_is_https(const struct request *rq);
 /* Names the object of an administrative change for the audit. */
 void api_audit_subject(struct request *rq, const char *subject);
-/* Who a sign-in is; "" = none. */
+/* The user or the key that signs in, for the audit; "" = none. */
 void api_audit_who(struct request *rq, const char *user_id, const char *key_id);
 /* A public route answers a failure with a page: the row says what failed. */
 void api_audit_failure(struct request *rq, const struct error *err);

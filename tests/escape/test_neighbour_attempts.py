@@ -76,7 +76,7 @@ def test_between_machines_on_one_link_each_way_gets_through():
         for one in (f"192.0.2.1:{port}", f"[fd00:9::1]:{port}", linked):
             status, out = attempt("connect_to_neighbour", one, second)
             assert status == 1 and "through: connected to" in out, out
-        # Where no connection is accepted, all hosts of the link are asked: an address that is another's answers for nobody.
+        # Where no connection is accepted, all hosts of the link are asked: the address of another machine does not answer.
         far6.ip("addr", "flush", "dev", "near0", "scope", "global", inside=second)
         status, out = attempt("connect_to_neighbour", f"[fd00:9::1]:{port}", second)
         assert status == 1 and "through: a datagram was answered by IPv6" in out, out

@@ -76,7 +76,7 @@ printf '%s\\n' "$script" | {nft} "$@"
 
 @contextlib.contextmanager
 def server_whose_nft_lacks(words, folder, **options):
-    """The server sees a mount namespace of its own, so that nobody else has this nft."""
+    """The server sees a mount namespace of its own, so that other programs do not have this nft."""
     nft = folder / "nft"
     shutil.copy(shutil.which("nft"), folder / "real")
     nft.write_text(NFT.format(lacks=words, nft=folder / "real"))
@@ -223,7 +223,7 @@ def test_a_running_server_follows_a_host_that_becomes_a_router_and_ends_being_on
 
 
 def test_an_administrator_who_writes_that_the_host_is_no_router_ends_no_ipv6(server, there):
-    """0 over 0, as `sysctl --system` does it: the kernel takes force_forwarding from all interfaces, and tells nobody."""
+    """0 over 0, as `sysctl --system` does it: the kernel takes force_forwarding from all interfaces, and sends no message."""
     server.start()
     api = server.api()
     with api.sandbox(internet=True) as sandbox:
@@ -298,7 +298,7 @@ def forwards4(link="uplink"):
 
 
 def is_safe4():
-    """Nobody else is forwarded for, and it is known whose option it is."""
+    """The uplink forwards for sandboxes alone, and the note says that the option is Atoll's."""
     return not forwards4() or (is_guarded(4) and is_known4())
 
 

@@ -141,7 +141,7 @@ def test_a_link_that_daytona_makes_by_get_has_a_row_and_no_row_has_its_token(api
 
 
 def test_strangers_do_not_fill_the_audit(private_server):
-    """Without a key, nobody drives out the rows of others: 600 refusals a minute have a row."""
+    """A caller without a key does not drive out the rows of others: 600 refusals a minute have a row."""
     server = private_server.start()
     api, stranger = server.api(), atoll.Api("127.0.0.1", server.port)
     sent = [("POST", "/v1/session", "{"), ("GET", "/v1/connects/callback?code=x&state=y", None), ("GET", "/v1/sign-in/oidc/callback", None)] * 300

@@ -52,7 +52,7 @@ def test_store_ask_allow_use_and_revoke(place, tmp_path):
             assert "api (api.test)" in (said := text_of(mcp.call("list_credentials"))) and "consent" in said and token not in said, said
             waiting = mcp.call("activate_credential", name="api", why="to read the issues")["structuredContent"]
             assert waiting["state"] == "waiting", waiting
-            # Nobody has allowed it yet; the key that asks cannot.
+            # No person has allowed it yet; the key that asks cannot.
             assert ask()["stdout"].endswith(" 403")
             with pytest.raises(atoll_sdk.AtollError):
                 agent.approvals.approve(waiting["approvalId"])

@@ -127,7 +127,7 @@ def test_what_ends_before_a_round_counts(seldom):
 
 
 def test_what_ends_by_itself_counts(seldom):
-    """Its process 1 is killed, and nobody has asked its counter before."""
+    """Its process 1 is killed before the server has read its counter."""
     admin, api = new_project(seldom)
     limit(admin, "project", api.project, egress_mb_per_day=1000)
     total = 0

@@ -223,7 +223,7 @@ def test_the_option_turns_it_off_for_sandboxes_that_run(server, there):
 
 
 def test_what_dead_sandboxes_have_begun_comes_to_no_other(there):
-    """Nobody ended it: no server ran when the sandbox died, or its server has IPv6 no more."""
+    """The flow was not ended: no server ran when the sandbox died, or its server has IPv6 no more."""
     with far6.running() as (_, server):
         api = server.api()
         box = api.create(internet=True)["id"]

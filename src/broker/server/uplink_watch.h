@@ -9,7 +9,8 @@
  *
  * For IPv4 the kernel takes the option from all interfaces when the host ends being a router. For
  * IPv6 it ends all forcing when 0 is written to net.ipv6.conf.all.forwarding, also when it was 0
- * before ("sysctl --system" does that on many hosts), and tells nobody. So a timer looks, too. */
+ * before ("sysctl --system" does that on many hosts), and sends no message. So a timer looks, too.
+ */
 #pragma once
 
 #include "broker/host/event.h"

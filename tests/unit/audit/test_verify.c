@@ -361,7 +361,7 @@ TEST(rows_after_a_dropped_begin_need_its_checkpoint_and_a_row_that_says_so)
 	assert_found(&e, "no row says that retention dropped them");
 }
 
-/* Who can change the database, and not sign, may cut the chain at a checkpoint that is there. */
+/* An attacker who can change the database, but cannot sign, may cut the chain at a checkpoint. */
 TEST(a_begin_that_other_hands_have_cut_is_found)
 {
 	struct audit_row forged = telling("{\"from\":1,\"to\":3}");
